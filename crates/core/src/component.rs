@@ -138,17 +138,26 @@ pub trait FamilyParams: Clone + std::fmt::Debug + Default {
 /// If they do not fit.
 pub fn parse_params<C: Component>(params: &Value) -> Result<C::Params, SchemeError> {
     let params = if params.is_null() { &Value::Object(Map::new()) } else { params };
-    let parsed = C::Params::deserialize(params).map_err(|error| {
-        let (message, help) = suggest::with_suggestion(&error.to_string());
-        match culprit(params, &|params| C::Params::deserialize(params).is_ok()) {
-            // Messages about unknown keys name them.
-            Some(parameter) if message.contains('`') => SchemeError::about(&parameter, message, help),
-            Some(parameter) => SchemeError::about(&parameter, format!("{parameter}: {message}"), help),
-            None => SchemeError::new(message, help),
-        }
-    })?;
+    let parsed = read_params::<C>(params).map_err(|e| misfit(&e, params, &|p| read_params::<C>(p).is_ok()))?;
     C::check(&parsed)?;
     Ok(parsed)
+}
+
+// Compiled once for each component, not at each call.
+#[inline(never)]
+fn read_params<C: Component>(params: &Value) -> Result<C::Params, serde_json::Error> {
+    C::Params::deserialize(params)
+}
+
+/// The error of parameters that do not fit; `reads` says whether others would.
+fn misfit(error: &serde_json::Error, params: &Value, reads: &dyn Fn(&Value) -> bool) -> SchemeError {
+    let (message, help) = suggest::with_suggestion(&error.to_string());
+    match culprit(params, reads) {
+        // Messages about unknown keys name them.
+        Some(parameter) if message.contains('`') => SchemeError::about(&parameter, message, help),
+        Some(parameter) => SchemeError::about(&parameter, format!("{parameter}: {message}"), help),
+        None => SchemeError::new(message, help),
+    }
 }
 
 /// The parameter that cannot be read, with dots into tables: the first that cannot be read alone.

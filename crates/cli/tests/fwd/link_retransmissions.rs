@@ -36,10 +36,18 @@ fn transfer(reliability: &str) -> (Value, Value) {
     std::fs::write(far.folder().join("in"), &bytes).unwrap();
     let _put = Running::start(&mut far.command("put in /t"));
     wait_for("the producer", || far.tool(&["route", "list"]).contains("/t "));
-    let get = Running::start(&mut near.command("get /t -o out --timeout 50s")).end();
-    assert_eq!(get.code, Some(0), "{}", get.stderr);
-    assert!(std::fs::read(near.folder().join("out")).unwrap() == bytes);
-    (face(&near, &to_far), face(&far, &to_near))
+    let fetch = || {
+        let get = Running::start(&mut near.command("get /t -o out --timeout 50s")).end();
+        assert_eq!(get.code, Some(0), "{}", get.stderr);
+        assert!(std::fs::read(near.folder().join("out")).unwrap() == bytes);
+        face(&far, &to_near)
+    };
+    // A neighbour is probed with one frame a second: one that is lost, or its ack, takes most of a fetch.
+    if reliability == "--reliability" {
+        wait_for("the ends to know of each other", || fetch()["reliability"]["acknowledged_frames"] != 0);
+    }
+    let far = fetch();
+    (face(&near, &to_far), far)
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The segments of a fetch: a ring from the lowest one missing to the highest one requested.
 
 use ndnweir_core::units::Time;
+use std::collections::BTreeSet;
 
 /// Where a requested segment stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -68,7 +69,8 @@ pub(crate) struct Segments {
     limit: u64,
     outstanding: List,
     outstanding_count: u32,
-    held: List,
+    /// Held segments by when they may be requested again.
+    held: BTreeSet<(Time, u64)>,
 }
 
 const EMPTY: List = List { first: NONE, last: NONE };
@@ -87,7 +89,7 @@ impl Segments {
             limit: (limit as u64).clamp(1, 1 << 31),
             outstanding: EMPTY,
             outstanding_count: 0,
-            held: EMPTY,
+            held: BTreeSet::new(),
         }
     }
 
@@ -131,9 +133,9 @@ impl Segments {
         link(self.outstanding.first)
     }
 
-    /// The held segment that was rejected first.
-    pub(crate) fn oldest_held(&self) -> Option<u64> {
-        link(self.held.first)
+    /// The held segment that may be requested again first, and when.
+    pub(crate) fn first_held(&self) -> Option<(Time, u64)> {
+        self.held.first().copied()
     }
 
     /// The segment after `segment` in its list.
@@ -175,7 +177,14 @@ impl Segments {
         self.slots[index].retransmissions = self.slots[index].retransmissions.saturating_add(1);
     }
 
-    /// Moves a segment to another state, and with it from list to list.
+    /// An outstanding segment is held until a time.
+    pub(crate) fn hold(&mut self, segment: u64, until: Time) {
+        let index = self.index(segment);
+        self.slots[index].deadline = until;
+        self.set_state(segment, State::Held);
+    }
+
+    /// Moves a segment to another state, and with it from list to list. The deadline of a held one must not change.
     pub(crate) fn set_state(&mut self, segment: u64, state: State) {
         let index = self.index(segment);
         match self.slots[index].state {
@@ -183,7 +192,9 @@ impl Segments {
                 self.outstanding = self.unlink(self.outstanding, segment);
                 self.outstanding_count -= 1;
             }
-            State::Held => self.held = self.unlink(self.held, segment),
+            State::Held => {
+                self.held.remove(&(self.slots[index].deadline, segment));
+            }
             State::Waiting => {
                 self.waiting[index / 64] &= !(1 << (index % 64));
                 self.waiting_count -= 1;
@@ -196,7 +207,9 @@ impl Segments {
                 self.outstanding = self.append(self.outstanding, segment);
                 self.outstanding_count += 1;
             }
-            State::Held => self.held = self.append(self.held, segment),
+            State::Held => {
+                self.held.insert((self.slots[index].deadline, segment));
+            }
             State::Waiting => {
                 self.waiting[index / 64] |= 1 << (index % 64);
                 self.waiting_count += 1;
@@ -346,25 +359,40 @@ mod tests {
     fn the_ring_grows_to_its_bound_and_keeps_lists_and_waiting_segments() {
         let mut segments = with(60, 200);
         segments.set_state(5, State::Waiting);
-        segments.set_state(6, State::Held);
+        segments.hold(6, Time::from_nanos(9));
         while segments.has_room() {
             segments.request_new(Time::ZERO);
         }
         assert_eq!((segments.next(), segments.slots.len()), (200, 256));
         assert_eq!(outstanding(&segments).len(), 198);
-        assert_eq!(segments.oldest_held(), Some(6));
+        assert_eq!(segments.first_held(), Some((Time::from_nanos(9), 6)));
         assert_eq!(segments.request_waiting(), Some(5));
+    }
+
+    #[test]
+    fn of_held_segments_the_earliest_to_be_released_comes_first_until_it_arrives() {
+        let mut segments = with(10, 100);
+        for (segment, until) in [(2, 30), (7, 10), (4, 20), (5, 10)] {
+            segments.hold(segment, Time::from_nanos(until));
+        }
+        segments.set_state(7, State::Received);
+        let mut order = Vec::new();
+        while let Some((_, segment)) = segments.first_held() {
+            order.push(segment);
+            segments.set_state(segment, State::Waiting);
+        }
+        assert_eq!(order, [5, 4, 2]);
     }
 
     #[test]
     fn truncating_forgets_the_tail() {
         let mut segments = with(10, 100);
-        segments.set_state(8, State::Held);
+        segments.hold(8, Time::from_nanos(9));
         segments.set_state(9, State::Waiting);
         segments.set_state(7, State::Received);
         assert_eq!(segments.truncate(6), 2);
         assert_eq!((segments.next(), outstanding(&segments).len(), segments.waiting()), (6, 6, 0));
-        assert_eq!(segments.get(7).map(|s| s.state), None);
+        assert_eq!((segments.get(7).map(|s| s.state), segments.first_held()), (None, None));
     }
 
     #[test]

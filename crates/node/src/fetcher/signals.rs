@@ -255,10 +255,8 @@ impl Fetcher {
 
     /// An outstanding segment is not requested again before `until`.
     fn hold(&mut self, segment: u64, until: Time) {
-        let Some(slot) = self.segments.get_mut(segment) else { return };
-        slot.deadline = until;
         self.next_release = self.next_release.min(until);
-        self.segments.set_state(segment, State::Held);
+        self.segments.hold(segment, until);
     }
 
     /// Whether a segment was requested and has not arrived.
@@ -289,16 +287,13 @@ impl Fetcher {
             return;
         }
         self.next_release = Time::NEVER;
-        let mut at = self.segments.oldest_held();
-        while let Some(segment) = at {
-            at = self.segments.following(segment);
-            let Some(slot) = self.segments.get(segment) else { return };
-            if slot.deadline <= now {
-                self.in_flight = self.in_flight.saturating_sub(1);
-                self.segments.set_state(segment, State::Waiting);
-            } else {
-                self.next_release = self.next_release.min(slot.deadline);
+        while let Some((until, segment)) = self.segments.first_held() {
+            if until > now {
+                self.next_release = until;
+                return;
             }
+            self.in_flight = self.in_flight.saturating_sub(1);
+            self.segments.set_state(segment, State::Waiting);
         }
     }
 }
