@@ -1,8 +1,11 @@
-//! Second models of consumers, written from their sources by somebody else than the components' author and before the
-//! components were read, and compared with them step by step on a path with one queue.
+//! Second models of components, written from their sources by somebody else than the components' author and before the
+//! components were read, and compared with them step by step: consumers on a path with one queue (`path`) or on
+//! scripted paths (`fetch`), markers on a link (`egress`), shapers on a face (`face`).
 
 mod bbr_model;
 mod copa_model;
+mod fetch;
+mod ictp;
 mod path;
 mod prague_model;
 
