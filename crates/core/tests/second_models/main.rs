@@ -6,8 +6,10 @@ mod bbr_model;
 mod copa_model;
 mod fetch;
 mod ictp;
+mod labels;
 mod path;
 mod prague_model;
+mod ptp;
 
 use bbr_model::{BbrModel, SentPacket};
 use copa_model::CopaModel;
