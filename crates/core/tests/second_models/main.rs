@@ -3,6 +3,7 @@
 //! scripted paths (`fetch`), markers on a link (`egress`), shapers on a face (`face`).
 
 mod bbr_model;
+mod cctcp;
 mod copa_model;
 mod fetch;
 mod ictp;
