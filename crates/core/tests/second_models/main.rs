@@ -5,6 +5,8 @@
 mod bbr_model;
 mod cctcp;
 mod copa_model;
+mod ecp;
+mod face;
 mod fetch;
 mod ictp;
 mod labels;
