@@ -6,6 +6,7 @@ mod bbr_model;
 mod cctcp;
 mod copa_model;
 mod ecp;
+mod egress;
 mod face;
 mod fetch;
 mod ictp;
@@ -13,6 +14,7 @@ mod labels;
 mod path;
 mod prague_model;
 mod ptp;
+mod red;
 
 use bbr_model::{BbrModel, SentPacket};
 use copa_model::CopaModel;
