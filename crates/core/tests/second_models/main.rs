@@ -4,6 +4,7 @@
 
 mod bbr_model;
 mod cctcp;
+mod chopcop;
 mod copa_model;
 mod ecp;
 mod egress;
