@@ -6,6 +6,7 @@ mod bbr_model;
 mod cctcp;
 mod chopcop;
 mod copa_model;
+mod dualpi2;
 mod ecp;
 mod egress;
 mod face;
