@@ -17,6 +17,7 @@ mod path;
 mod prague_model;
 mod ptp;
 mod red;
+mod trains;
 
 use bbr_model::{BbrModel, SentPacket};
 use copa_model::CopaModel;
