@@ -18,6 +18,7 @@ mod prague_model;
 mod ptp;
 mod red;
 mod trains;
+mod vivace;
 
 use bbr_model::{BbrModel, SentPacket};
 use copa_model::CopaModel;
