@@ -15,7 +15,7 @@ use crate::shared::gap::Gap;
 use crate::shared::slow_start::SlowStart;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// Parameters of [`Ictp`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -48,10 +48,14 @@ pub struct Ictp {
     params: Params,
     window: Window,
     start: SlowStart,
-    in_flight: BTreeSet<u64>,
+    /// By segment, the order in which its latest Interest left.
+    in_flight: BTreeMap<u64, u64>,
+    sent: u64,
     gap: Gap,
-    /// No further loss counts until a segment from here on arrives.
+    /// Interests before this one left before the latest cut: no loss of them counts (RFC 6582's `recover`).
     until: u64,
+    /// Whether Data arrived since the latest cut.
+    received: bool,
     decreases: u64,
 }
 
@@ -73,9 +77,11 @@ impl Component for Ictp {
         Ictp {
             window: Window::new(params.initial_window, LOSS_WINDOW),
             start: SlowStart::new(params.ssthresh),
-            in_flight: BTreeSet::new(),
+            in_flight: BTreeMap::new(),
+            sent: 0,
             gap: Gap::default(),
             until: 0,
+            received: true,
             decreases: 0,
             params: params.clone(),
         }
@@ -83,15 +89,20 @@ impl Component for Ictp {
 }
 
 impl Ictp {
-    /// A loss, at most one per window of segments; the window it leaves if that is not half of what is in flight.
-    fn on_loss(&mut self, flight: &Flight, window: Option<f64>, ctx: &mut Ctx<'_>) {
-        if flight.highest_received.is_some_and(|highest| highest < self.until) {
+    /// The Interest that left as number `order` was lost, by its timer or otherwise; at most one of a window counts.
+    /// The timer of what was lost before a cut stands in for TCP's fast retransmit, unless nothing arrived since: then
+    /// it is the retransmission timer of RFC 5681, which leaves one segment whatever came before.
+    fn on_loss(&mut self, order: u64, timeout: bool, flight: &Flight, ctx: &mut Ctx<'_>) {
+        if order >= self.until {
+            let half = (f64::from(flight.in_flight) / 2.0).max(self.params.floor);
+            self.start.end_at(half);
+            self.window.set(if timeout { LOSS_WINDOW } else { half });
+        } else if timeout && !self.received && self.window.get() > LOSS_WINDOW {
+            self.window.set(LOSS_WINDOW);
+        } else {
             return;
         }
-        self.until = flight.next_segment;
-        let half = (f64::from(flight.in_flight) / 2.0).max(self.params.floor);
-        self.start.end_at(half);
-        self.window.set(window.unwrap_or(half));
+        (self.until, self.received) = (self.sent, false);
         self.decreases += 1;
         ctx.trace.record(ctx.now, "decrease", 0, self.window.get());
     }
@@ -99,7 +110,8 @@ impl Ictp {
 
 impl Consumer for Ictp {
     fn on_sent(&mut self, event: &SentEvent, _: &mut Ctx<'_>) {
-        self.in_flight.insert(event.segment);
+        self.in_flight.insert(event.segment, self.sent);
+        self.sent += 1;
         if self.in_flight.len() > MAX_STORED {
             self.in_flight.pop_first();
         }
@@ -107,8 +119,11 @@ impl Consumer for Ictp {
 
     fn on_data(&mut self, event: &DataEvent<'_>, ctx: &mut Ctx<'_>) {
         self.in_flight.remove(&event.segment);
-        if self.gap.on_data(event.segment, self.in_flight.first().copied()) {
-            return self.on_loss(&event.flight, None, ctx);
+        self.received = true;
+        let first = self.in_flight.first_key_value().map(|(&segment, &order)| (segment, order));
+        let shown = self.gap.on_data(event.segment, first.map(|(segment, _)| segment));
+        if let Some((_, order)) = first.filter(|_| shown) {
+            return self.on_loss(order, false, &event.flight, ctx);
         }
         let window = self.window.get();
         let step = self.start.step(window);
@@ -116,11 +131,10 @@ impl Consumer for Ictp {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) {
-        self.in_flight.remove(&event.segment);
-        match event.kind {
-            kind if kind.is_other_nack() => {}
-            Congestion::Timeout => self.on_loss(&event.flight, Some(LOSS_WINDOW), ctx),
-            _ => self.on_loss(&event.flight, None, ctx),
+        // One that is not followed any more is an old one.
+        let order = self.in_flight.remove(&event.segment).unwrap_or(0);
+        if !event.kind.is_other_nack() {
+            self.on_loss(order, event.kind == Congestion::Timeout, &event.flight, ctx);
         }
     }
 
@@ -142,21 +156,87 @@ mod tests {
     use super::super::testing_path::{Path, path};
     use super::super::windowed::test_support::{assert_close, script, trace};
     use super::*;
-    use crate::units::Duration;
+    use crate::ctx::{Rng, Trace};
+    use crate::fields::{FieldLayout, Fields};
+    use crate::units::{Bytes, Duration, Time};
 
-    // Slow start from 2: 3, 4, …, 12 after ten Data. The timeout of the oldest of 12: threshold 6, window 1; then 2, 3,
-    // 4, 5, 6 and 6 + 1/6.
+    // Slow start from 2: 3, 4, …, 12 after ten Data. The timeout of the oldest of 12: threshold 6, window 1; then 2,
+    // 3, 4, 5, 6 and 6 + 1/6.
     #[test]
     fn a_timeout_restarts_slow_start_up_to_half_of_what_was_in_flight() {
         let windows = trace::<Ictp>(&Params::default(), &script("D10 T D6"));
         assert_close(&windows, &[(0, 3.0), (9, 12.0), (10, 1.0), (15, 6.0), (16, 6.0 + 1.0 / 6.0)]);
     }
 
-    // A second timeout of the same window changes nothing: no segment beyond it has arrived.
+    struct Flying {
+        consumer: Ictp,
+        flight: Flight,
+    }
+
+    impl Flying {
+        /// From a window of 2 with so many segments in flight.
+        fn new(segments: u32) -> Flying {
+            let consumer = Ictp::new(&Params::default(), &mut Env { layout: &mut FieldLayout::new() });
+            let mut flying = Flying { consumer, flight: Flight::default() };
+            (0..segments).for_each(|segment| flying.sent(segment.into()));
+            flying
+        }
+
+        fn call(&mut self, hook: impl FnOnce(&mut Ictp, &Flight, &Fields, &mut Ctx<'_>)) -> f64 {
+            let (mut rng, mut trace, fields) = (Rng::derive(1, &[]), Trace::default(), Fields::default());
+            let mut ctx = Ctx { now: Time::ZERO, rng: &mut rng, trace: &mut trace };
+            hook(&mut self.consumer, &self.flight, &fields, &mut ctx);
+            self.consumer.window()
+        }
+
+        fn sent(&mut self, segment: u64) {
+            self.flight.in_flight += 1;
+            self.flight.next_segment = self.flight.next_segment.max(segment + 1);
+            let retransmission = false;
+            self.call(|ictp, &flight, _, ctx| ictp.on_sent(&SentEvent { segment, retransmission, flight }, ctx));
+        }
+
+        fn data(&mut self, segment: u64) -> f64 {
+            let (sent, rtt, mark, size) = (Time::ZERO, None, 0, Bytes::new(1066));
+            let window = self.call(|ictp, &flight, fields, ctx| {
+                ictp.on_data(&DataEvent { segment, sent, rtt, mark, size, fields, flight }, ctx);
+            });
+            self.flight.in_flight -= 1;
+            window
+        }
+
+        fn timeout(&mut self, segment: u64) -> f64 {
+            let (kind, sent) = (Congestion::Timeout, Time::ZERO);
+            let window = self.call(|ictp, &flight, fields, ctx| {
+                ictp.on_congestion(&CongestionEvent { kind, segment, sent, fields, flight }, ctx);
+            });
+            self.flight.in_flight -= 1;
+            window
+        }
+    }
+
+    // Of segments 0 to 9, 0 is lost: 1 and 2 grow the window to 4, 3 shows the loss with 8 in flight (0 and 3 to 9):
+    // 4. Its timeout is the retransmission then, after segment 4 arrived (4 + 1/4), and changes nothing; nor does that
+    // of 5, of the same window. A timeout of 10, sent after the cut, with 5 in flight: threshold 2.5, window 1.
     #[test]
-    fn one_window_is_cut_once() {
-        let windows = trace::<Ictp>(&Params::default(), &script("D10 T T D1"));
-        assert_close(&windows, &[(10, 1.0), (11, 1.0), (12, 2.0)]);
+    fn what_was_lost_before_a_cut_changes_nothing_when_its_timer_ends() {
+        let mut flying = Flying::new(10);
+        assert_eq!([1, 2, 3].map(|segment| flying.data(segment)), [3.0, 4.0, 4.0]);
+        flying.sent(10);
+        assert_eq!(flying.data(4), 4.25);
+        assert_eq!([0, 5].map(|segment| flying.timeout(segment)), [4.25, 4.25]);
+        assert_eq!(flying.timeout(10), 1.0);
+        assert_eq!([6, 7, 8].map(|segment| flying.data(segment)), [2.0, 3.0, 3.0 + 1.0 / 3.0]);
+    }
+
+    // As above, but after the cut nothing arrives: the first timeout leaves one segment, the second changes nothing.
+    #[test]
+    fn silence_after_a_loss_leaves_one_segment() {
+        let mut flying = Flying::new(10);
+        assert_eq!([1, 2, 3].map(|segment| flying.data(segment)), [3.0, 4.0, 4.0]);
+        assert_eq!([0, 4].map(|segment| flying.timeout(segment)), [1.0, 1.0]);
+        // Slow start up to the threshold of 4.
+        assert_eq!([5, 6, 7, 8].map(|segment| flying.data(segment)), [2.0, 3.0, 4.0, 4.25]);
     }
 
     #[test]

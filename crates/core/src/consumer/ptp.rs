@@ -66,15 +66,11 @@ impl PathWindow {
 
     /// A Data came by it; whether it cut the window.
     fn on_data(&mut self, rtt: Option<Duration>, params: &Params) -> bool {
-        let is_held = self.held > 0;
         self.held = self.held.saturating_sub(1);
         let window = self.window.get();
         if let Some(rtt) = rtt {
             self.least = self.least.min(rtt);
-            if rtt >= self.least + params.delay {
-                if is_held {
-                    return false;
-                }
+            if rtt >= self.least + params.delay && self.held == 0 {
                 self.held = (params.hold * window) as u64;
                 self.slow_start = false;
                 self.window.set((params.decrease * window * self.least.secs() / rtt.secs()).max(params.floor));
@@ -183,21 +179,26 @@ mod tests {
         Some(Duration::from_millis(t))
     }
 
-    // Least 20 ms. 9 Data: 1 to 10. 40 ms is congestion: max(2, 0.85 · 10 · 20/40) = 4.25, and 20 Data are held:
-    // at 40 ms they change nothing. Then 4.25 · 0.85 / 2 = 1.8, at least 2.
+    // Least 20 ms. 9 Data: 1 to 10. 40 ms is congestion: max(2, 0.85 · 10 · 20/40) = 4.25; the next 19 Data cut nothing
+    // and grow the window at 40 ms too, as in the source, by 1/w each. The 20th cuts: 0.85 · w/2.
     #[test]
-    fn the_window_is_cut_in_proportion_to_the_delay_and_then_held_for_two_windows() {
+    fn the_window_is_cut_in_proportion_to_the_delay_and_grows_while_a_cut_must_wait() {
         let mut fetch = new();
         (0..9).for_each(|_| fetch.data_of(5, ms(20), false));
         assert_eq!(fetch.window(), 10.0);
         fetch.data_of(5, ms(40), false);
         assert_eq!(fetch.window(), 4.25);
-        (0..20).for_each(|_| fetch.data_of(5, ms(40), false));
-        assert_eq!(fetch.window(), 4.25);
+        let mut expected = 4.25;
+        for _ in 0..19 {
+            fetch.data_of(5, ms(40), false);
+            expected += 1.0 / expected;
+        }
+        assert_eq!((fetch.window(), fetch.consumer.decreases()), (expected, 1));
         fetch.data_of(5, ms(40), false);
-        assert_eq!((fetch.window(), fetch.consumer.decreases()), (2.0, 2));
+        let cut = 0.85 * expected * 0.5;
+        assert!((fetch.window() - cut).abs() < 1e-12 && fetch.consumer.decreases() == 2, "{}", fetch.window());
         fetch.data_of(5, ms(39), false);
-        assert_eq!(fetch.window(), 2.5);
+        assert!((fetch.window() - cut - 1.0 / cut).abs() < 1e-12);
     }
 
     #[test]

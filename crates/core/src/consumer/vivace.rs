@@ -9,12 +9,12 @@
 //! and a NACK for congestion are losses; an interval ends with its own answers, retransmissions count for the interval
 //! in which they were sent.
 
-use super::{CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, SentEvent, Timer};
+use super::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, SentEvent, Timer};
 use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::{Ctx, Rng};
 use crate::error::SchemeError;
-use crate::units::{Duration, Rate};
+use crate::units::{Duration, Rate, Time};
 use interval::{Interval, Measured, Monitor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -95,6 +95,8 @@ pub struct Vivace {
     monitor: Monitor,
     /// Bytes of the last Data.
     size: f64,
+    /// When a timeout before the first answer halved the rate last.
+    silent_since: Option<Time>,
     decreases: u64,
 }
 
@@ -122,6 +124,7 @@ impl Component for Vivace {
             bounded: 0,
             monitor: Monitor::default(),
             size: 1400.0,
+            silent_since: None,
             decreases: 0,
             params: params.clone(),
         }
@@ -252,6 +255,17 @@ impl Vivace {
         self.mode = Mode::Moving;
     }
 
+    /// Before the first answer there are no intervals to judge: there each timeout of an Interest sent since the last
+    /// such one halves the rate, as a monitor that times out does in the authors' code [N].
+    fn answer_silence(&mut self, event: &CongestionEvent<'_>, now: Time) {
+        let silent = event.flight.srtt == Duration::ZERO && event.kind == Congestion::Timeout;
+        if silent && self.silent_since.is_none_or(|since| event.sent > since) {
+            self.silent_since = Some(now);
+            self.set_rate(self.rate / 2.0);
+            self.monitor.begin(self.rate, false, Duration::ZERO);
+        }
+    }
+
     /// Decides as soon as all intervals of a decision were answered.
     fn check_intervals(&mut self, ctx: &mut Ctx<'_>) {
         if let Some(intervals) = self.monitor.take_answered(ctx.now) {
@@ -278,10 +292,14 @@ impl Consumer for Vivace {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) {
-        if !event.kind.is_other_nack() {
+        if event.kind.is_other_nack() {
+            // Answered, and no loss; requested again it is of another interval.
+            self.monitor.on_answer(event.segment, None);
+        } else {
             self.monitor.on_lost(event.segment);
-            self.check_intervals(ctx);
+            self.answer_silence(event, ctx.now);
         }
+        self.check_intervals(ctx);
     }
 
     /// The rate is the only limit; what is outstanding is bounded by rate × timeout.

@@ -111,7 +111,9 @@ impl<T> Paths<T> {
             {
                 self.known.remove(oldest);
             }
-            self.known.push(Known { label, in_flight: 0, state: first(), used: now, received: false });
+            // A path that was forgotten may have Interests in flight still.
+            let in_flight = self.sent.values().filter(|sent| **sent == label).count() as u32;
+            self.known.push(Known { label, in_flight, state: first(), used: now, received: false });
             self.known.len() - 1
         });
         let path = &mut self.known[place];

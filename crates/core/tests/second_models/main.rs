@@ -1,10 +1,24 @@
-//! Second models of consumers, written from their sources by somebody else than the components' author and before the
-//! components were read, and compared with them step by step on a path with one queue.
+//! Second models of components, written from their sources by somebody else than the components' author and before the
+//! components were read, and compared with them step by step: consumers on a path with one queue (`path`) or on
+//! scripted paths (`fetch`), markers on a link (`egress`), shapers on a face (`face`).
 
 mod bbr_model;
+mod cctcp;
+mod chopcop;
 mod copa_model;
+mod dualpi2;
+mod ecp;
+mod egress;
+mod face;
+mod fetch;
+mod ictp;
+mod labels;
 mod path;
 mod prague_model;
+mod ptp;
+mod red;
+mod trains;
+mod vivace;
 
 use bbr_model::{BbrModel, SentPacket};
 use copa_model::CopaModel;

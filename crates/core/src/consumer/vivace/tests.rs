@@ -1,7 +1,7 @@
 use super::super::testing_path::{Path, path};
 use super::*;
-use crate::fields::FieldLayout;
-use crate::units::Time;
+use crate::ctx::Trace;
+use crate::fields::{FieldLayout, Fields};
 
 fn ms(t: u64) -> Duration {
     Duration::from_millis(t)
@@ -115,4 +115,43 @@ fn what_is_not_answered_four_round_trips_after_its_interval_counts_as_lost() {
     assert!(monitor.take_answered(at(200)).is_none());
     let answered = monitor.take_answered(at(201)).unwrap();
     assert_eq!(answered[0].measure(1250.0).unwrap().loss, 0.2);
+}
+
+// 1.12 Mbit/s, and no answer: of what left in the first second the first timeout counts, then that of an Interest sent
+// after it; 500 kbit/s is the least. 1400 B at 0.56 Mbit/s are 20 ms.
+#[test]
+fn silence_before_the_first_answer_halves_the_rate_once_per_timeout() {
+    let mut vivace = alone();
+    let (mut rng, mut trace, fields) = (Rng::derive(1, &[]), Trace::default(), Fields::default());
+    let flight = Flight::default();
+    let mut timeout = |vivace: &mut Vivace, sent, now| {
+        let mut ctx = Ctx { now: Time::ZERO + ms(now), rng: &mut rng, trace: &mut trace };
+        let (kind, segment, sent) = (Congestion::Timeout, sent, Time::ZERO + ms(sent));
+        vivace.on_congestion(&CongestionEvent { kind, segment, sent, fields: &fields, flight }, &mut ctx);
+        vivace.pacing(&flight).unwrap()
+    };
+    assert_eq!(vivace.pacing(&flight), Some(ms(10)));
+    assert_eq!([0, 10, 20].map(|sent| timeout(&mut vivace, sent, 1000 + sent)), [ms(20); 3]);
+    assert_eq!(timeout(&mut vivace, 1000, 3000), ms(20), "sent at the instant of the cut, so not after it");
+    assert_eq!(timeout(&mut vivace, 1020, 3020).nanos(), 22_400_000);
+    assert_eq!(timeout(&mut vivace, 3040, 9000).nanos(), 22_400_000);
+}
+
+// What a NACK for another reason than congestion answers is no loss, also when it is requested again.
+#[test]
+fn a_nack_for_another_reason_is_no_loss() {
+    let mut vivace = alone();
+    let (mut rng, mut trace, fields) = (Rng::derive(1, &[]), Trace::default(), Fields::default());
+    vivace.monitor.begin(1.0, true, ms(40));
+    (0..5).for_each(|segment| vivace.monitor.on_sent(segment, Time::ZERO + ms(10 * segment)));
+    vivace.monitor.begin(1.0, false, ms(40));
+    let kind = Congestion::Nack { reason: crate::packet::NackReason::NoRoute, marked: false };
+    let now = Time::ZERO + ms(50);
+    let (segment, sent, flight) = (2, now, Flight::default());
+    let mut ctx = Ctx { now, rng: &mut rng, trace: &mut trace };
+    vivace.on_congestion(&CongestionEvent { kind, segment, sent, fields: &fields, flight }, &mut ctx);
+    vivace.monitor.on_sent(2, now);
+    [0, 1, 3, 4].into_iter().for_each(|segment| vivace.monitor.on_answer(segment, None));
+    let intervals = vivace.monitor.take_answered(now).unwrap();
+    assert_eq!(intervals[0].measure(1250.0).unwrap().loss, 0.0);
 }
