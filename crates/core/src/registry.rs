@@ -132,6 +132,7 @@ family!($ AnyConsumer, ConsumerParams, consumer::Consumer, Consumer, "A consumer
     E2eAqm = consumer::e2e_aqm::E2eAqm;
     Dpccp = consumer::dpccp::Dpccp;
     Ptp = consumer::ptp::Ptp;
+    Coupled = consumer::coupled::Coupled;
     Ecp = consumer::ecp::Ecp;
     Ictp = consumer::ictp::Ictp;
     Cctcp = consumer::cctcp::Cctcp;

@@ -12,6 +12,7 @@ pub mod bbr_v1;
 pub mod bic;
 pub mod cctcp;
 pub mod copa;
+pub mod coupled;
 pub mod cubic;
 pub mod dpccp;
 pub mod e2e_aqm;

@@ -25,6 +25,14 @@ pub struct Known<T> {
     received: bool,
 }
 
+/// The place of the path whose `window` exceeds its Interests in flight most.
+pub fn roomiest<T>(paths: &[Known<T>], window: impl Fn(&T) -> f64) -> usize {
+    let room = |path: &Known<T>| window(&path.state) - f64::from(path.in_flight);
+    (0..paths.len())
+        .reduce(|best, place| if room(&paths[place]) > room(&paths[best]) { place } else { best })
+        .unwrap_or(0)
+}
+
 /// All paths of a flow, and which Interest took which.
 #[derive(Clone, Debug)]
 pub struct Paths<T> {
