@@ -133,6 +133,7 @@ family!($ AnyConsumer, ConsumerParams, consumer::Consumer, Consumer, "A consumer
     Dpccp = consumer::dpccp::Dpccp;
     Ptp = consumer::ptp::Ptp;
     Coupled = consumer::coupled::Coupled;
+    Mpcc = consumer::mpcc::Mpcc;
     Ecp = consumer::ecp::Ecp;
     Ictp = consumer::ictp::Ictp;
     Cctcp = consumer::cctcp::Cctcp;

@@ -22,6 +22,7 @@ pub mod icp;
 pub mod ictp;
 pub mod level_aimd;
 pub mod mircc;
+pub mod mpcc;
 pub mod ndnsieve;
 pub mod pcon;
 pub mod prague;

@@ -97,6 +97,11 @@ pub(super) const NAMED: &[Named] = &[
         composition: || coupled("balia"),
     },
     Named {
+        name: "mpcc",
+        summary: "stands in for MPCC: a rate for each path, learned by a utility of all, over queues that mark nothing",
+        composition: || json!({ "consumer": "mpcc", "strategy": "ptp", "meter": "path-label" }),
+    },
+    Named {
         name: "ictp",
         summary: "stands in for ICTP: TCP's congestion control at the receiver, over queues that mark nothing",
         composition: || json!({ "consumer": "ictp" }),

@@ -94,6 +94,12 @@ impl<T> Paths<T> {
         self.known.iter_mut().find(|path| path.label == label)
     }
 
+    /// The path that the Interest in flight for a segment was sent on, if that is still known.
+    pub fn of(&mut self, segment: u64) -> Option<&mut Known<T>> {
+        let label = *self.sent.get(&segment)?;
+        self.find(label)
+    }
+
     /// The Interest of a segment is in flight no longer; the path that it was sent on, if that is still known.
     pub fn release(&mut self, segment: u64) -> Option<&mut Known<T>> {
         let label = self.sent.remove(&segment)?;
