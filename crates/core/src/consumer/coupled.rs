@@ -145,10 +145,9 @@ impl Coupled {
         let state = &mut path.state;
         let window = state.window.get();
         let gain = match place {
-            _ if state.start.applies(window) => 1.0,
-            Some(place) => law::gain(self.params.coupling, &self.subflows, place),
-            // Without a round-trip time a path is not coupled yet.
-            None => 1.0 / window,
+            Some(place) if !state.start.applies(window) => law::gain(self.params.coupling, &self.subflows, place),
+            // In slow start, or without a round-trip time: a path that is not coupled yet.
+            _ => state.start.step(window),
         };
         state.window.set(window + gain);
         ctx.trace.record(ctx.now, "path-window", label.into(), state.window.get());

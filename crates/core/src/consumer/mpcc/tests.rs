@@ -43,7 +43,9 @@ fn paths_take_turns_in_proportion_to_their_rates_while_they_have_room() {
     assert_eq!(labels.iter().filter(|label| **label == 5).count(), 5, "{labels:?}");
     // 1066 B at 8 Mbit/s are 1.066 ms.
     assert_eq!(fetch.consumer.pacing(&Flight::default()), Some(Duration::from_micros(1066)));
-    (20..104).for_each(|segment| drop(request(&mut fetch, segment)));
+    for segment in 20..104 {
+        request(&mut fetch, segment);
+    }
     assert!(!fetch.consumer.may_send(&Flight { in_flight: 94, ..Flight::default() }));
     assert!(fetch.consumer.may_send(&Flight::default()), "nothing is in flight");
 }
