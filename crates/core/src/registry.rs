@@ -132,6 +132,8 @@ family!($ AnyConsumer, ConsumerParams, consumer::Consumer, Consumer, "A consumer
     E2eAqm = consumer::e2e_aqm::E2eAqm;
     Dpccp = consumer::dpccp::Dpccp;
     Ptp = consumer::ptp::Ptp;
+    Coupled = consumer::coupled::Coupled;
+    Mpcc = consumer::mpcc::Mpcc;
     Ecp = consumer::ecp::Ecp;
     Ictp = consumer::ictp::Ictp;
     Cctcp = consumer::cctcp::Cctcp;

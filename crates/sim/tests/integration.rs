@@ -18,6 +18,7 @@ mod routing;
 #[path = "schedule/main.rs"]
 mod schedule;
 mod shapers;
+mod startup_paths;
 mod strategies;
 mod survival;
 mod traces;

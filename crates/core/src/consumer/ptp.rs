@@ -13,7 +13,7 @@ use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::error::SchemeError;
 use crate::fields::{Field, Fields, Slot};
-use crate::shared::paths::{Known, Paths};
+use crate::shared::paths::{Paths, roomiest};
 use crate::units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -119,14 +119,6 @@ impl Component for Ptp {
     }
 }
 
-/// The path whose window has most room.
-fn roomiest(paths: &mut [Known<PathWindow>]) -> usize {
-    let room = |path: &Known<PathWindow>| path.state.window.get() - f64::from(path.in_flight);
-    (0..paths.len())
-        .reduce(|best, place| if room(&paths[place]) > room(&paths[best]) { place } else { best })
-        .unwrap_or(0)
-}
-
 impl Consumer for Ptp {
     fn on_data(&mut self, event: &DataEvent<'_>, ctx: &mut Ctx<'_>) {
         self.paths.release(event.segment);
@@ -153,7 +145,8 @@ impl Consumer for Ptp {
     }
 
     fn stamp(&mut self, segment: u64, fields: &mut Fields) {
-        fields.set(self.label, self.paths.assign(segment, roomiest));
+        let label = self.paths.assign(segment, |paths| roomiest(paths, |path| path.window.get()));
+        fields.set(self.label, label);
     }
 
     fn timer(&self) -> Timer {

@@ -11,9 +11,15 @@
 //! sends one per Data. The window never shrinks to the estimate and never exceeds a cap; the law continues in
 //! congestion avoidance, since slow start would double a pipe that is full. The first cut ends the search.
 //!
-//! Several paths: the path labels of the Data ([`Field::PathLabel`]) are compared if the run carries it. Without labels
-//! a pair over two paths cannot be distinguished from one over a slow link. Then `pairs` above 1 errs on the safe side:
-//! the smallest of several windows counts, which is too large only if every single pair was split.
+//! Several paths and sources (the paper's future work; ours): if the run carries path labels ([`Field::PathLabel`]), a
+//! pair counts only if both labels are the same, and every path has an estimate of its own. The search goes on until each
+//! path that brought two Data in a row has one, or slow start reaches what is known. A path with a share s of the Data then carries s of the window, so the window is
+//! the least estimate/s: with one path its estimate, with two equal ones twice that.
+//!
+//! Without labels a pair over two paths mostly looks like one over a slow link. It is discarded where round trips show
+//! it: its first Data took less time than any before, its second as long as those that came alone. Besides, `pairs`
+//! above 1 errs on the safe side: the smallest of several windows counts, which is too large only if every single pair
+//! was split.
 
 pub mod trains;
 
@@ -98,7 +104,7 @@ impl Release {
 pub struct Startup {
     /// `slow-start`, `packet-pair` on top of it, or `packet-train` before it.
     pub kind: Kind,
-    /// Pairs that should count; the smallest of their windows is taken (the paper: 1).
+    /// Pairs that should count, on every path; the smallest of a path's windows is taken (the paper: 1).
     pub pairs: u32,
     /// Pairs looked at, at least `pairs`; then those that counted must do, or slow start if none did (ours: 8). Trains
     /// sent, the first included; then the last one's rate must do.
@@ -113,7 +119,8 @@ pub struct Startup {
     pub train_length: u32,
     /// Trains: what the distance grows by per train, over the bottleneck's (Hu and Steenkiste: 1/8).
     pub gap_step: f64,
-    /// Trains: how much farther apart Data may arrive than the Interests left and count as equal (ours: 5 %).
+    /// Trains: how much farther apart Data may arrive than the Interests left and count as equal; pairs without path
+    /// labels: how much round-trip times may differ and count as equal (ours: 5 %).
     pub tolerance: f64,
     /// Trains: `ptr` or `igi`.
     pub estimate: Estimate,
@@ -158,6 +165,7 @@ enum Discard {
     Order = 2,
     Path = 3,
     Resent = 4,
+    RoundTrip = 5,
 }
 
 /// A Data that may be the first of a pair.
@@ -169,6 +177,28 @@ struct First {
     label: u32,
     marked: bool,
     resent: bool,
+    /// The least round-trip time of the Data before it.
+    least: Duration,
+}
+
+impl First {
+    fn round_trip(&self) -> Duration {
+        self.arrived.since(self.sent)
+    }
+}
+
+/// The most paths with an estimate of their own; Data of others are not counted.
+const MAX_PATHS: usize = 16;
+
+/// What the pairs of one path showed.
+#[derive(Clone, Copy, Debug)]
+struct PathEstimate {
+    label: u32,
+    data: u32,
+    /// Whether it brought two Data in a row, so that pairs can be expected of it.
+    is_awaited: bool,
+    counted: u32,
+    smallest: f64,
 }
 
 /// The search for a pair, and the pace of what follows.
@@ -178,8 +208,8 @@ pub struct Pairing {
     label: Option<Slot>,
     searching: bool,
     looked_at: u32,
-    counted: u32,
-    smallest: f64,
+    paths: Vec<PathEstimate>,
+    least: Duration,
     last: Option<First>,
     release: Release,
 }
@@ -192,8 +222,8 @@ impl Pairing {
             label: env.carried(Field::PathLabel),
             searching: true,
             looked_at: 0,
-            counted: 0,
-            smallest: f64::INFINITY,
+            paths: Vec::new(),
+            least: Duration::MAX,
             last: None,
             release: Release::default(),
         }
@@ -212,33 +242,68 @@ impl Pairing {
             label: self.label.map_or(0, |slot| event.fields.get(slot)),
             marked: event.mark > 0,
             resent: event.rtt.is_none(),
+            least: self.least,
         };
-        let first = self.last.replace(second)?;
-        if first.sent != second.sent || first.segment.abs_diff(second.segment) != 1 {
-            return None;
+        self.least = self.least.min(event.rtt.unwrap_or(Duration::MAX));
+        self.count_data(second.label);
+        let is_pair = |first: &First| first.sent == second.sent && first.segment.abs_diff(second.segment) == 1;
+        let pair = self.last.replace(second).filter(is_pair);
+        if let Some(first) = &pair {
+            self.examine(first, &second, event, ctx);
         }
+        let estimate = self.estimate();
+        // While other paths are waited for, slow start must not go beyond what is known already.
+        let is_reached = self.paths.iter().any(|path| self.is_complete(path)) && estimate <= Some(window);
+        self.searching = self.lacks_pairs() && self.looked_at < self.params.attempts && !is_reached;
+        // When the attempts are used up, an estimate from few pairs is better than a slow start without end.
+        let estimate = estimate.filter(|_| !self.searching)?;
+        Some(self.jump(estimate, window, pair.unwrap_or(second).round_trip(), ctx))
+    }
+
+    fn examine(&mut self, first: &First, second: &First, event: &DataEvent<'_>, ctx: &mut Ctx<'_>) {
         self.looked_at += 1;
-        match self.judge(&first, &second) {
+        let number = u64::from(self.looked_at);
+        match self.judge(first, second) {
             Ok(estimate) => {
                 let gap = second.arrived.since(first.arrived);
-                ctx.trace.record(ctx.now, "pair-window", u64::from(self.looked_at), estimate);
-                ctx.trace.record(
-                    ctx.now,
-                    "pair-rate",
-                    u64::from(self.looked_at),
-                    event.size.bits() as f64 / gap.secs(),
-                );
-                self.counted += 1;
-                self.smallest = self.smallest.min(estimate);
+                ctx.trace.record(ctx.now, "pair-window", number, estimate);
+                ctx.trace.record(ctx.now, "pair-rate", number, event.size.bits() as f64 / gap.secs());
+                if let Some(path) = self.paths.iter_mut().find(|path| path.label == second.label) {
+                    path.counted += 1;
+                    path.smallest = path.smallest.min(estimate);
+                }
             }
-            Err(why) => ctx.trace.record(ctx.now, "pair-discarded", u64::from(self.looked_at), f64::from(why as u8)),
+            Err(why) => ctx.trace.record(ctx.now, "pair-discarded", number, f64::from(why as u8)),
         }
-        self.searching = self.counted < self.params.pairs && self.looked_at < self.params.attempts;
-        // When the attempts are used up, an estimate from few pairs is better than a slow start without end.
-        if self.searching || self.counted == 0 {
-            return None;
+    }
+
+    fn count_data(&mut self, label: u32) {
+        let in_a_row = self.last.is_some_and(|last| last.label == label);
+        if let Some(path) = self.paths.iter_mut().find(|path| path.label == label) {
+            path.data = path.data.saturating_add(1);
+            path.is_awaited |= in_a_row;
+        } else if self.paths.len() < MAX_PATHS {
+            let smallest = f64::INFINITY;
+            self.paths.push(PathEstimate { label, data: 1, is_awaited: in_a_row, counted: 0, smallest });
         }
-        Some(self.jump(window, first.arrived.since(first.sent), ctx))
+    }
+
+    /// Whether a path has brought all its pairs that should count.
+    fn is_complete(&self, path: &PathEstimate) -> bool {
+        path.counted >= self.params.pairs
+    }
+
+    /// Whether no path is complete, or one that is waited for is not.
+    fn lacks_pairs(&self) -> bool {
+        let waits = self.paths.iter().any(|path| path.is_awaited && !self.is_complete(path));
+        waits || !self.paths.iter().any(|path| self.is_complete(path))
+    }
+
+    /// The window at which no path carries more than its estimate, each with its share of the Data; none without one.
+    fn estimate(&self) -> Option<f64> {
+        let known = || self.paths.iter().filter(|path| path.counted > 0);
+        let data: f64 = known().map(|path| f64::from(path.data)).sum();
+        known().map(|path| path.smallest * (data / f64::from(path.data))).reduce(f64::min)
     }
 
     /// Equation 3, if the pair counts.
@@ -255,12 +320,22 @@ impl Pairing {
         if first.label != second.label {
             return Err(Discard::Path);
         }
+        if self.label.is_none() && self.is_split(first, second) {
+            return Err(Discard::RoundTrip);
+        }
         let gap = second.arrived.since(first.arrived).max(self.params.min_gap);
-        Ok(first.arrived.since(first.sent).nanos() as f64 / gap.nanos() as f64)
+        Ok(first.round_trip().nanos() as f64 / gap.nanos() as f64)
     }
 
-    fn jump(&mut self, window: f64, round_trip: Duration, ctx: &mut Ctx<'_>) -> f64 {
-        let target = self.smallest.min(self.params.cap).max(window);
+    /// Whether round trips show that a pair came over two paths: before it none was as short as its first, and its second
+    /// did not wait behind that one, since it took what those before took alone.
+    fn is_split(&self, first: &First, second: &First) -> bool {
+        let as_long = first.least.scale(1.0 - self.params.tolerance);
+        first.least != Duration::MAX && first.round_trip() < as_long && second.round_trip() >= as_long
+    }
+
+    fn jump(&mut self, estimate: f64, window: f64, round_trip: Duration, ctx: &mut Ctx<'_>) -> f64 {
+        let target = estimate.min(self.params.cap).max(window);
         self.release.spread(self.params.send, target, round_trip, ctx.now);
         ctx.trace.record(ctx.now, "startup-window", 0, target);
         target

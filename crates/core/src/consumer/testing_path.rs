@@ -80,6 +80,7 @@ impl<C: Consumer> Path<C> {
             let at = self.free.max(reaches);
             let mark = u8::from(queue > self.mark_above);
             self.coming.push_back(Coming { at, segment: self.segment, sent: self.now, mark, lost });
+            self.consumer.stamp(self.segment, &mut Fields::default());
             self.segment += 1;
             let flight = self.flight(received);
             let event = SentEvent { segment: self.segment - 1, retransmission: false, flight };

@@ -14,13 +14,18 @@ use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::{Ctx, Rng};
 use crate::error::SchemeError;
+<<<<<<< HEAD
 use crate::units::{Duration, Rate, Time};
 use interval::{Interval, Measured, Monitor};
+=======
+use crate::shared::monitor::{Interval, Measured, Monitor};
+use crate::units::{Duration, Rate};
+>>>>>>> wt-mp
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-mod interval;
-
+/// The most Interests whose interval is stored; the oldest then counts as lost.
+const MAX_STORED: usize = 1 << 17;
 /// b: what a round-trip time that grows by a second per second costs, per Mbit/s.
 const LATENCY: f64 = 900.0;
 /// ω₀: the largest change, as a part of the rate.
@@ -122,7 +127,7 @@ impl Component for Vivace {
             repeated: 0,
             upwards: true,
             bounded: 0,
-            monitor: Monitor::default(),
+            monitor: Monitor::new(MAX_STORED),
             size: 1400.0,
             silent_since: None,
             decreases: 0,

@@ -82,6 +82,26 @@ pub(super) const NAMED: &[Named] = &[
         composition: || json!({ "consumer": "ptp", "strategy": "ptp", "meter": "path-label" }),
     },
     Named {
+        name: "lia",
+        summary: "multipath TCP's linked increases (RFC 6356): a coupled window for each path, Interests led by labels",
+        composition: || coupled("lia"),
+    },
+    Named {
+        name: "olia",
+        summary: "multipath TCP's opportunistic linked increases: lia that moves to the paths with the fewest losses",
+        composition: || coupled("olia"),
+    },
+    Named {
+        name: "balia",
+        summary: "multipath TCP's balanced linked adaptation: gain and cut by a path's rate beside that of the fastest",
+        composition: || coupled("balia"),
+    },
+    Named {
+        name: "mpcc",
+        summary: "stands in for MPCC: a rate for each path, learned by a utility of all, over queues that mark nothing",
+        composition: || json!({ "consumer": "mpcc", "strategy": "ptp", "meter": "path-label" }),
+    },
+    Named {
         name: "ictp",
         summary: "stands in for ICTP: TCP's congestion control at the receiver, over queues that mark nothing",
         composition: || json!({ "consumer": "ictp" }),
@@ -309,6 +329,12 @@ fn chopcop() -> Value {
     let timer = json!({ "min": "2s", "max": "2s", "initial": "2s" });
     let consumer = json!({ "name": "aimd", "reaction": { "recovery": 0.0 }, "timer": timer });
     json!({ "consumer": consumer, "marker": "chopcop", "shaper": "chopcop" })
+}
+
+/// Multipath TCP's windows over queues that mark before they overflow, since a lost Data shows by a timeout only.
+fn coupled(coupling: &str) -> Value {
+    let consumer = json!({ "name": "coupled", "coupling": coupling });
+    json!({ "consumer": consumer, "marker": "codel", "strategy": "ptp", "meter": "path-label" })
 }
 
 /// MIRCC, with its secondary class or without.

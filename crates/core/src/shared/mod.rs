@@ -13,6 +13,7 @@ pub mod grant;
 pub mod guard;
 pub mod level;
 pub mod link_mark;
+pub(crate) mod monitor;
 pub mod noise;
 pub mod once;
 pub mod outstanding;

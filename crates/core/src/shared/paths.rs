@@ -25,6 +25,14 @@ pub struct Known<T> {
     received: bool,
 }
 
+/// The place of the path whose `window` exceeds its Interests in flight most.
+pub fn roomiest<T>(paths: &[Known<T>], window: impl Fn(&T) -> f64) -> usize {
+    let room = |path: &Known<T>| window(&path.state) - f64::from(path.in_flight);
+    (0..paths.len())
+        .reduce(|best, place| if room(&paths[place]) > room(&paths[best]) { place } else { best })
+        .unwrap_or(0)
+}
+
 /// All paths of a flow, and which Interest took which.
 #[derive(Clone, Debug)]
 pub struct Paths<T> {
@@ -84,6 +92,12 @@ impl<T> Paths<T> {
 
     fn find(&mut self, label: u32) -> Option<&mut Known<T>> {
         self.known.iter_mut().find(|path| path.label == label)
+    }
+
+    /// The path that the Interest in flight for a segment was sent on, if that is still known.
+    pub fn of(&mut self, segment: u64) -> Option<&mut Known<T>> {
+        let label = *self.sent.get(&segment)?;
+        self.find(label)
     }
 
     /// The Interest of a segment is in flight no longer; the path that it was sent on, if that is still known.

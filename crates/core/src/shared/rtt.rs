@@ -116,6 +116,23 @@ impl RttEstimator {
     }
 }
 
+/// The smoothed round-trip time of one path of several, with the gain of RFC 6298; no timeout hangs on it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SmoothedRtt(Option<Duration>);
+
+impl SmoothedRtt {
+    /// Takes a sample.
+    pub fn sample(&mut self, rtt: Duration) {
+        let before = self.0.unwrap_or(rtt).secs();
+        self.0 = Some(Duration::from_secs_f64(before + MEAN_GAIN * (rtt.secs() - before)));
+    }
+
+    /// None before the first sample.
+    pub fn get(&self) -> Option<Duration> {
+        self.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,4 +1,4 @@
-//! `ptp`: sends an Interest along the path of its label, as PTP needs it.
+//! `ptp`: sends an Interest along the path of its label, as PTP and all consumers with a window or rate per path need it.
 //!
 //! Source: the abstract of Ye et al. (Computer Networks, 2018): label switching of Interests, and routing as usual
 //! where there is no label. The label is what the meter `path-label` wrote into Data in its shifted or decimal form:
@@ -33,9 +33,8 @@ pub struct Ptp {
 
 impl Component for Ptp {
     const NAME: &'static str = "ptp";
-    const SUMMARY: &'static str = "stands in for PTP's label switching: an Interest takes the path of its label";
+    const SUMMARY: &'static str = "label switching: an Interest takes the path of its label, any without one";
     const SOURCE: &'static str = "abstract of Ye et al., Computer Networks 2018; forms of labels, discovery: ours";
-    const STAND_IN: bool = true;
     const FIELDS: &'static [Field] = &[Field::PathLabel];
     type Params = Params;
 

@@ -185,6 +185,59 @@ fn a_pair_over_two_paths_is_recognised_by_its_labels() {
     assert!(close(bench.data(Back { label: 1, ..back(4, 66_000, 86_864) }), 23.148_148_148_148_15));
 }
 
+// Path 1 of 20 ms and 1000 µs, path 2 of 35 ms and 432 µs: 20 and 35,000/432 = 81.018518…. Two of seven Data came by path
+// 1: 20 · 7/2 = 70; by path 2 81.018518 · 7/5 = 113.4 would do.
+#[test]
+fn every_path_has_an_estimate_and_the_window_overfills_none() {
+    let mut bench = bench(json!({}), true);
+    let by = |label, back| Back { label, ..back };
+    bench.data(by(2, back(0, 0, 35_000)));
+    bench.data(by(2, back(1, 35_000, 70_000)));
+    bench.data(Back { resent: true, ..by(2, back(2, 35_000, 70_432)) });
+    bench.data(by(1, back(3, 70_000, 90_000)));
+    assert_eq!(bench.data(by(1, back(4, 70_000, 91_000))), 6.0, "path 2 brought two Data in a row, but no estimate");
+    bench.data(by(2, back(5, 70_432, 105_432)));
+    assert!(close(bench.data(by(2, back(6, 70_432, 105_864))), 70.0));
+    let windows = bench.recorded("pair-window");
+    assert!(close(windows[0], 20.0) && close(windows[1], 81.018_518_518_518_52), "{windows:?}");
+}
+
+// As before, but path 1 takes 4 ms for a Data: 20/4 = 5, which slow start has passed when the pair counts, with 6.
+#[test]
+fn slow_start_does_not_go_beyond_one_estimate_while_it_waits_for_another() {
+    let mut bench = bench(json!({}), true);
+    let by = |label, back| Back { label, ..back };
+    bench.data(by(2, back(0, 0, 35_000)));
+    bench.data(by(2, back(1, 35_000, 70_000)));
+    bench.data(Back { resent: true, ..by(2, back(2, 35_000, 70_432)) });
+    bench.data(by(1, back(3, 70_000, 90_000)));
+    assert_eq!(bench.data(by(1, back(4, 70_000, 94_000))), 6.0);
+    assert_eq!(bench.recorded("startup-window"), [6.0]);
+    assert!(close(bench.data(by(2, back(5, 70_432, 105_432))), 6.0 + 1.0 / 6.0));
+}
+
+// Paths of 20 and 35 ms without labels. The first Data came by the longer path alone; the pair (66 − 46 = 20 ms, 81 − 46 =
+// 35 ms) would say 20/15 = 1.33 and end slow start.
+#[test]
+fn without_labels_round_trips_show_some_pairs_over_two_paths() {
+    let mut bench = bench(json!({}), false);
+    bench.data(back(0, 11_000, 46_000));
+    bench.data(back(1, 46_000, 66_000));
+    assert_eq!(bench.data(back(2, 46_000, 81_000)), 4.0);
+    assert_eq!(bench.recorded("pair-discarded"), [5.0]);
+    bench.data(back(3, 66_000, 86_000));
+    assert!(close(bench.data(back(4, 66_000, 86_864)), 23.148_148_148_148_15));
+}
+
+// Where a queue of others has drained, both are faster than the Data before: 20/0.864 again.
+#[test]
+fn without_labels_a_pair_that_is_faster_than_all_before_counts() {
+    let mut bench = bench(json!({}), false);
+    bench.data(back(0, 11_000, 46_000));
+    bench.data(back(1, 46_000, 66_000));
+    assert!(close(bench.data(back(2, 46_000, 66_864)), 23.148_148_148_148_15));
+}
+
 // Without labels: 40616/216 = 188.04 and, from a pair 100 µs apart that came over two paths, 40616/100 = 406.16.
 #[test]
 fn of_several_pairs_the_smallest_window_counts() {

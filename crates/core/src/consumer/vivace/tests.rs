@@ -48,7 +48,7 @@ fn changes_are_bounded_by_a_part_of_the_rate_that_grows_while_they_reach_it() {
 // Round trips of 50, 52, 54 ms for Interests 10 ms apart grow by 0.2; four gaps of 1250 B in 40 ms are 1 Mbit/s.
 #[test]
 fn an_interval_measures_rate_growth_and_loss() {
-    let mut monitor = Monitor::default();
+    let mut monitor = Monitor::new(MAX_STORED);
     let at = |t| Time::ZERO + ms(t);
     monitor.begin(1.0, true, ms(40));
     for segment in 0..5 {
@@ -106,7 +106,7 @@ fn more_than_half_of_an_interval_lost_halves_the_rate() {
 
 #[test]
 fn what_is_not_answered_four_round_trips_after_its_interval_counts_as_lost() {
-    let mut monitor = Monitor::default();
+    let mut monitor = Monitor::new(MAX_STORED);
     let at = |t| Time::ZERO + ms(t);
     monitor.begin(1.0, true, ms(40));
     (0..5).for_each(|segment| monitor.on_sent(segment, at(10 * segment)));

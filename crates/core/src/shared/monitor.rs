@@ -1,4 +1,4 @@
-//! Monitor intervals: what was sent at one rate, and what became of it.
+//! Monitor intervals of PCC: what was sent at one rate, and what became of it.
 
 use crate::units::{Duration, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -7,12 +7,10 @@ use std::collections::{BTreeMap, VecDeque};
 const LEAST_SENT: u32 = 5;
 /// What is not answered so many smoothed round trips after the last Interest of its interval counts as lost; ours.
 const PATIENCE: u64 = 4;
-/// The most Interests whose interval is stored; the oldest then counts as lost.
-const MAX_STORED: usize = 1 << 17;
 
 /// What was sent at one rate.
 #[derive(Clone, Debug)]
-pub(super) struct Interval {
+pub(crate) struct Interval {
     number: u64,
     /// In Mbit/s.
     rate: f64,
@@ -34,18 +32,23 @@ pub(super) struct Interval {
 
 /// What an interval shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Measured {
+pub(crate) struct Measured {
     /// The rate at which its Interests asked for Data.
-    pub(super) mbps: f64,
+    pub(crate) mbps: f64,
     /// Growth of the round-trip time, in seconds per second.
-    pub(super) gradient: f64,
+    pub(crate) gradient: f64,
     /// Share of its segments that were lost.
-    pub(super) loss: f64,
+    pub(crate) loss: f64,
 }
 
 impl Interval {
-    pub(super) fn rate(&self) -> f64 {
+    pub(crate) fn rate(&self) -> f64 {
         self.rate
+    }
+
+    /// Interests sent.
+    pub(crate) fn sent(&self) -> u32 {
+        self.sent
     }
 
     /// Whether all is answered, or what is not counts as lost.
@@ -54,7 +57,7 @@ impl Interval {
     }
 
     /// None if all was sent at one instant. `size` is that of a Data, in bytes.
-    pub(super) fn measure(&self, size: f64) -> Option<Measured> {
+    pub(crate) fn measure(&self, size: f64) -> Option<Measured> {
         let lasted = self.last.since(self.first).secs();
         if lasted <= 0.0 || self.sent < 2 {
             return None;
@@ -67,27 +70,33 @@ impl Interval {
 }
 
 /// The intervals that a decision waits for, and the present one at the end.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Monitor {
+#[derive(Clone, Debug)]
+pub(crate) struct Monitor {
     intervals: VecDeque<Interval>,
     /// The interval of each Interest without an answer, and when it was sent.
     open: BTreeMap<u64, (u64, Time)>,
     begun: u64,
+    most_open: usize,
 }
 
 impl Monitor {
+    /// Stores the interval of at most so many Interests; the oldest then counts as lost.
+    pub(crate) fn new(most_open: usize) -> Monitor {
+        Monitor { intervals: VecDeque::new(), open: BTreeMap::new(), begun: 0, most_open }
+    }
+
     /// How many intervals a decision waits for.
-    pub(super) fn measured(&self) -> usize {
+    pub(crate) fn measured(&self) -> usize {
         self.intervals.iter().filter(|interval| interval.is_measured).count()
     }
 
     /// The rate of the present interval.
-    pub(super) fn rate(&self) -> Option<f64> {
+    pub(crate) fn rate(&self) -> Option<f64> {
         self.intervals.back().map(|interval| interval.rate)
     }
 
     /// Whether the next Interest begins a new interval.
-    pub(super) fn is_interval_over(&self, srtt: Duration, now: Time) -> bool {
+    pub(crate) fn is_interval_over(&self, srtt: Duration, now: Time) -> bool {
         let Some(present) = self.intervals.back() else { return true };
         if srtt == Duration::ZERO {
             return false;
@@ -97,7 +106,7 @@ impl Monitor {
     }
 
     /// Begins an interval. Before the first round-trip time none can be measured.
-    pub(super) fn begin(&mut self, rate: f64, is_measured: bool, srtt: Duration) {
+    pub(crate) fn begin(&mut self, rate: f64, is_measured: bool, srtt: Duration) {
         self.begun += 1;
         let is_measured = is_measured && srtt > Duration::ZERO;
         let (first, last) = (Time::ZERO, Time::ZERO);
@@ -120,7 +129,7 @@ impl Monitor {
         });
     }
 
-    pub(super) fn on_sent(&mut self, segment: u64, now: Time) {
+    pub(crate) fn on_sent(&mut self, segment: u64, now: Time) {
         let Some(present) = self.intervals.back_mut() else { return };
         if present.sent == 0 {
             present.first = now;
@@ -128,13 +137,14 @@ impl Monitor {
         present.last = now;
         present.sent += 1;
         let before = self.open.insert(segment, (present.number, now));
-        let forgotten = if self.open.len() > MAX_STORED { self.open.pop_first().map(|(_, open)| open) } else { None };
+        let is_full = self.open.len() > self.most_open;
+        let forgotten = if is_full { self.open.pop_first().map(|(_, open)| open) } else { None };
         for (number, _) in before.into_iter().chain(forgotten) {
             self.with(number, |interval| interval.lost += 1);
         }
     }
 
-    pub(super) fn on_answer(&mut self, segment: u64, rtt: Option<Duration>) {
+    pub(crate) fn on_answer(&mut self, segment: u64, rtt: Option<Duration>) {
         let Some((number, sent)) = self.open.remove(&segment) else { return };
         self.with(number, |interval| {
             interval.answered += 1;
@@ -149,7 +159,7 @@ impl Monitor {
         });
     }
 
-    pub(super) fn on_lost(&mut self, segment: u64) {
+    pub(crate) fn on_lost(&mut self, segment: u64) {
         if let Some((number, _)) = self.open.remove(&segment) {
             self.with(number, |interval| interval.lost += 1);
         }
@@ -162,7 +172,7 @@ impl Monitor {
     }
 
     /// The intervals of a decision, once each was answered and one that none waits for goes on.
-    pub(super) fn take_answered(&mut self, now: Time) -> Option<Vec<Interval>> {
+    pub(crate) fn take_answered(&mut self, now: Time) -> Option<Vec<Interval>> {
         let goes_on = self.intervals.back().is_some_and(|present| !present.is_measured);
         let waits = self.intervals.iter().any(|interval| interval.is_measured && !interval.is_answered(now));
         if !goes_on || waits || self.measured() == 0 {
