@@ -14,13 +14,8 @@ use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::{Ctx, Rng};
 use crate::error::SchemeError;
-<<<<<<< HEAD
-use crate::units::{Duration, Rate, Time};
-use interval::{Interval, Measured, Monitor};
-=======
 use crate::shared::monitor::{Interval, Measured, Monitor};
-use crate::units::{Duration, Rate};
->>>>>>> wt-mp
+use crate::units::{Duration, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
