@@ -2,11 +2,15 @@
 //! components were read, and compared with them step by step: consumers on a path with one queue (`path`) or on
 //! scripted paths (`fetch`), markers on a link (`egress`), shapers on a face (`face`).
 
+mod bbr3;
+mod bbr3_model;
 mod bbr_model;
+mod bench;
 mod cctcp;
 mod chopcop;
 mod copa_model;
 mod dualpi2;
+mod e2e_aqm_model;
 mod ecp;
 mod egress;
 mod face;
@@ -16,6 +20,7 @@ mod labels;
 mod path;
 mod prague_model;
 mod ptp;
+mod rcp_model;
 mod red;
 mod trains;
 mod vivace;
@@ -58,7 +63,7 @@ fn copa(behaviour: Behaviour, competitive: bool, seconds: u64) -> (f64, f64) {
         match path.step() {
             Step::Sent { .. } => continue,
             Step::Data { rtt, .. } => model.on_ack(now(&path), rtt as f64),
-            Step::Lost => model.on_loss(now(&path)),
+            Step::Lost { .. } => model.on_loss(now(&path)),
         }
         let window = path.consumer.window();
         assert!(near(window, model.window, 1e-9), "at {} ns: {window} instead of {}", now(&path), model.window);
@@ -111,7 +116,7 @@ fn prague(behaviour: Behaviour, seconds: u64) -> u64 {
                 let first = || PragueModel::in_avoidance(SIZE as f64, 10.0, 0.0);
                 model.get_or_insert_with(first).on_packet(at(&path), Some(rtt as f64 / 1e3), mark, sent);
             }
-            Step::Lost => {
+            Step::Lost { .. } => {
                 if let Some(model) = &mut model {
                     model.on_packet(at(&path), None, false, sent);
                 }
@@ -164,7 +169,7 @@ fn bbr(behaviour: Behaviour, seconds: u64) -> usize {
                 let (srtt, in_flight) = (path.flight.srtt.nanos() as f64, u64::from(path.flight.in_flight));
                 model.on_ack(at(&path), packet, Some(rtt as f64), srtt, in_flight, &mut draw);
             }
-            Step::Lost => unreachable!("this path loses nothing"),
+            Step::Lost { .. } => unreachable!("this path loses nothing"),
         }
         if !states.contains(&model.state) {
             states.push(model.state);

@@ -28,7 +28,7 @@ pub struct Behaviour {
 pub enum Step {
     Sent { segment: u64, in_flight_before: u64 },
     Data { segment: u64, rtt: u64, mark: bool },
-    Lost,
+    Lost { segment: u64 },
 }
 
 struct Arrival {
@@ -113,7 +113,7 @@ impl Path {
             };
             let (consumer, mut ctx) = self.ctx();
             consumer.on_congestion(&event, &mut ctx);
-            Step::Lost
+            Step::Lost { segment }
         } else {
             let rtt = (at - sent) as f64;
             let srtt = self.srtt.map_or(rtt, |srtt| srtt + (rtt - srtt) / 8.0);

@@ -72,8 +72,10 @@ impl Bbr {
         ctx.now.since(self.cycle_since) > self.probe_wait || self.rounds_since_up as f64 >= volume.min(63.0)
     }
 
-    fn is_time_to_go_down(&mut self, sample: &Sample, in_flight: f64) -> bool {
-        if self.too_high && in_flight >= self.long_volume {
+    pub(super) fn is_time_to_go_down(&mut self, sample: &Sample, in_flight: f64) -> bool {
+        // What was in flight up to this Data: without it, a window of the long volume is never full when Data arrive, and
+        // caution would never end a probe.
+        if self.too_high && in_flight + 1.0 >= self.long_volume {
             self.precautionary = true;
             return true;
         }

@@ -140,3 +140,13 @@ fn marks_count_as_losses_unless_they_are_switched_off() {
     blind.run(ms(10_000), |_, _| {});
     assert!(blind.consumer.long_volume.is_infinite() && blind.consumer.decreases() == 0);
 }
+
+// The window holds what is in flight to the long volume, here 40, so that 39 are left when a Data has come.
+#[test]
+fn after_a_probe_that_lost_too_much_the_next_ends_as_soon_as_its_volume_is_in_flight() {
+    let mut consumer = alone();
+    (consumer.state, consumer.too_high, consumer.long_volume) = (State::Up, true, 40.0);
+    let sample = consumer.unknown(&Flight::default());
+    assert!(!consumer.is_time_to_go_down(&sample, 38.0) && !consumer.precautionary);
+    assert!(consumer.is_time_to_go_down(&sample, 39.0) && consumer.precautionary);
+}
