@@ -22,6 +22,7 @@ mod mircc_model;
 mod path;
 mod prague_model;
 mod ptp;
+mod qsccp_model;
 mod rcp_model;
 mod red;
 mod trains;
