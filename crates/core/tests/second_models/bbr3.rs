@@ -115,8 +115,8 @@ fn bbr_finds_ten_times_the_rate_in_one_probe_and_a_tenth_of_it_in_two_cycles_wit
     assert!((850.0..1_300.0).contains(&pace), "{pace}");
 }
 
-// A round trip takes 0.8 s then. ProbeRTT interrupts each Up before its third round trip, so that no cycle ends, and only
-// the end of a cycle forgets a rate.
+// A round trip takes 0.8 s then. ProbeRTT interrupts each Up before its third round trip, so that no cycle ends, and
+// only the end of a cycle forgets a rate.
 #[test]
 fn bbr_never_finds_a_tenth_of_the_rate_where_nothing_is_lost_by_the_law_of_the_draft() {
     let service = |now| in_turn(now, true);

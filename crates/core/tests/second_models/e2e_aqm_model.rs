@@ -1,6 +1,6 @@
 //! End-to-end AQM as its authors' code has it (ICARUS-ICN/jaqmcc@0969a39: `consumer-src.cc` and the patch of the link
-//! service), and both parts beside the components. Where the code tosses a coin, the component's toss is taken over, and
-//! how often each side came up is compared at the end.
+//! service), and both parts beside the components. Where the code tosses a coin, the component's toss is taken over,
+//! and how often each side came up is compared at the end.
 
 use crate::bench::{Bench, queue};
 use crate::{MS, near};
@@ -160,7 +160,8 @@ fn e2e_aqm_routers_agree_with_their_authors_code_on_what_they_stamp_and_how_ofte
         let mut packet = Packet { kind, size: size as u32, ..Packet::default() };
         let hops = bench.dice.below(6) as u32;
         let before = if hops == 0 { (0, 0) } else { (77, hops << 24 | 1234) };
-        (packet.fields.set(link, before.0), packet.fields.set(state, before.1));
+        packet.fields.set(link, before.0);
+        packet.fields.set(state, before.1);
         let event = EnqueueEvent { packet: &packet, queue: queue(3, 3000, rate) };
         bench.with(|marker, ctx| marker.on_enqueue(&event, ctx));
         bench.with(|marker, ctx| marker.stamp(&mut packet, ctx));

@@ -23,6 +23,7 @@ mod path;
 mod prague_model;
 mod ptp;
 mod qsccp_model;
+mod rate_consumers;
 mod rcp_model;
 mod red;
 mod trains;

@@ -1,5 +1,5 @@
-//! QSCCP's scheduler and rates as the authors' code has them (qsccp/qsccp@35e902f: `queues.cpp`, `TokenBucket.cpp`), and
-//! they beside the component; with the completions that its page names.
+//! QSCCP's scheduler and rates as the authors' code has them (qsccp/qsccp@35e902f: `queues.cpp`, `TokenBucket.cpp`),
+//! and they beside the component; with the completions that its page names.
 
 use crate::MS;
 use crate::bench::{Bench, face, queue};
