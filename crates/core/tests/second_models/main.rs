@@ -1,6 +1,7 @@
 //! Second models of components, written from their sources by somebody else than the components' author and before the
 //! components were read, and compared with them step by step: consumers on a path with one queue (`path`) or on
-//! scripted paths (`fetch`), markers on a link (`egress`), shapers on a face (`face`).
+//! scripted paths (`fetch`), markers on a link (`egress`), shapers on a face (`face`), other
+//! components of a router with what their hooks are given (`bench`).
 
 mod bbr3;
 mod bbr3_model;
