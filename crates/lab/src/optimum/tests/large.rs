@@ -85,11 +85,13 @@ proptest! {
         }
         let found = large::fill(&problem, u64::MAX).unwrap();
         let gain = found.check(&problem, 1).unwrap();
-        // Where Interests are 30 times smaller, the excess of a link lets a flow gain 30 times as much.
-        prop_assert!(gain < if interests { MAX_GAIN } else { 0.1 }, "a flow could gain {gain}");
+        // Where Interests are 30 times smaller, the excess of a link lets a flow gain 30 times as much, and the next
+        // one 30 times that: seldom, one network in thousands is off by some percent.
+        let tolerance = if interests { MAX_GAIN } else { 0.1 };
+        prop_assert!(gain < tolerance, "a flow could gain {gain}");
         let exact = filling::fill(&problem).unwrap();
         for (a, b) in found.rates.iter().zip(&exact.rates) {
-            prop_assert!((a - b).abs() <= MAX_GAIN * b, "{:?} is not {:?}", found.rates, exact.rates);
+            prop_assert!((a - b).abs() <= tolerance * b, "{:?} is not {:?}", found.rates, exact.rates);
         }
     }
 
