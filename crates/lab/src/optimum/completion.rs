@@ -6,7 +6,7 @@
 //! includes.
 
 use super::paths::Paths;
-use super::{AllocationError, AllowedLinks, FlowDemand, Hop, Problem, filling, water_filling};
+use super::{AllocationError, AllowedLinks, FlowDemand, Hop, Problem, water_filling};
 
 /// A fetch.
 #[derive(Clone, Debug, PartialEq)]
@@ -114,6 +114,6 @@ impl Problem {
         let flows: Vec<FlowDemand> = active.iter().map(|i| self.flows[*i].clone()).collect();
         let some = Problem { flows, ..self.clone() };
         some.check()?;
-        if some.single_paths() { Ok(water_filling(&some)) } else { Ok(filling::fill(&some)?.rates) }
+        if some.single_paths() { Ok(water_filling(&some)) } else { Ok(some.filled()?.rates) }
     }
 }

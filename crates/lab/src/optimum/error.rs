@@ -52,6 +52,22 @@ pub enum SolverError {
         /// The rate reached, in 10⁶ bit/s.
         level: f64,
     },
+    /// A large network needs more work than is allowed.
+    #[error(
+        "the network takes more than the allowed work: {open} of {flows} flows could still gain at {level:.3} Mbit/s; \
+         fewer flows or links, or routes with fewer next hops, take less"
+    )]
+    Work {
+        /// Flows whose rate could still increase.
+        open: usize,
+        /// All flows that have a path.
+        flows: usize,
+        /// The rate reached, in 10⁶ bit/s.
+        level: f64,
+    },
+    /// The basis of the simplex has no inverse.
+    #[error("the basis is singular")]
+    Singular,
     /// Column generation took more rounds than expected for any network.
     #[error("it did not converge")]
     Rounds,

@@ -2,7 +2,7 @@
 //!
 //! There are two solutions of one multi-commodity flow problem. The *max-min fair* allocation raises the smallest rate
 //! as far as possible, then the next, and so on (linear programs whose duals show which flows are limited, after Nace
-//! and Pióro, IEEE Comm. Surveys 10(4), 2008; one simplex of our own covers all of them); it is the ceiling drawn in
+//! and Pióro, IEEE Comm. Surveys 10(4), 2008; one simplex of our own covers all of them, another one large networks); it is the ceiling drawn in
 //! reports, and has a certificate (see [`Allocation::check`]). The *maximal total* ignores fairness. Rates are goodput:
 //! a link carries `data_wire / payload` bits for each payload bit that crosses it downstream, and
 //! `interest_wire / payload` bits for each payload bit that crosses its reverse. Losses, queues and startup are not
@@ -16,6 +16,7 @@ mod completion;
 mod coupled;
 mod error;
 mod filling;
+mod large;
 mod lp;
 mod paths;
 #[cfg(test)]
@@ -35,8 +36,12 @@ use ndnweir_core::units::Rate;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Limit on flows times links for the optimum; beyond it, the computation would take minutes.
-const MAX_SIZE: usize = 100_000;
+/// Limit on flows times links; beyond it, the tables alone would take gigabytes.
+const MAX_SIZE: usize = 20_000_000;
+/// Beyond this number of flows times links, [`large`] solves the problem instead of [`filling`].
+const MAX_SIZE_OF_FILLING: usize = 100_000;
+/// Limit on the work for a large network, in elementary operations: about ten seconds.
+const MAX_WORK: u64 = 2_000_000_000;
 /// The same limit for successive linear programs: for the largest total, which is only a remark, for loads without
 /// unnecessary detours, and if the simplex of [`filling`] fails.
 const MAX_SIZE_OF_PROGRAMS: usize = 5_000;
@@ -203,7 +208,7 @@ impl Problem {
     }
 
     fn single_paths(&self) -> bool {
-        self.flows.iter().all(|f| matches!(&f.routes, AllowedLinks::Paths(paths) if paths.len() == 1))
+        self.flows.iter().all(|f| matches!(&f.routes, AllowedLinks::Paths(paths) if paths.len() <= 1))
     }
 
     /// The max-min fair rates in 10⁶ bit/s, the corresponding loads, and the largest total.
@@ -218,11 +223,14 @@ impl Problem {
     }
 
     fn solved(&self) -> Result<Optimum, SolverError> {
+        if let Some(single) = self.only_paths() {
+            return single.solved();
+        }
         let small = self.flows.len() * self.links.len() <= MAX_SIZE_OF_PROGRAMS;
         let (rates, loads, most) = if self.single_paths() {
             let rates = water_filling(self);
             let carried = self.flows.iter().zip(&rates).map(|(f, r)| match &f.routes {
-                AllowedLinks::Paths(paths) => vec![(paths[0].clone(), *r)],
+                AllowedLinks::Paths(paths) => paths.first().map(|path| (path.clone(), *r)).into_iter().collect(),
                 AllowedLinks::Any { .. } => Vec::new(),
             });
             let loads = self.loads(&carried.collect::<Vec<_>>());
@@ -261,19 +269,44 @@ impl Problem {
         })
     }
 
-    /// The max-min fair allocation with its certificate, by one simplex over all levels.
+    /// Whether the problem is for [`large`].
+    fn is_large(&self) -> bool {
+        self.flows.len().saturating_mul(self.links.len()) > MAX_SIZE_OF_FILLING
+    }
+
+    /// A large problem in which every flow has at most one path, with these paths.
+    fn only_paths(&self) -> Option<Problem> {
+        if !self.is_large() || self.flows.iter().all(|flow| matches!(flow.routes, AllowedLinks::Paths(_))) {
+            return None;
+        }
+        let paths = paths::Paths::without_paths(self);
+        let single = |(f, flow): (usize, &FlowDemand)| {
+            let only = paths.only(f)?.into_iter().collect();
+            Some(FlowDemand { routes: AllowedLinks::Paths(only), ..flow.clone() })
+        };
+        let flows = self.flows.iter().enumerate().map(single).collect::<Option<Vec<_>>>()?;
+        Some(Problem { flows, ..self.clone() })
+    }
+
+    /// The max-min fair allocation.
+    fn filled(&self) -> Result<Allocation, SolverError> {
+        if self.is_large() { large::fill(self, MAX_WORK) } else { filling::fill(self) }
+    }
+
+    /// The max-min fair allocation with its certificate, by one simplex over all levels. For a large network the work
+    /// is limited, alike on every machine.
     ///
     /// # Errors
     /// [`AllocationError`], if there is none.
     pub fn allocate(&self) -> Result<Allocation, AllocationError> {
         self.check()?;
-        Ok(filling::fill(self)?)
+        Ok(self.filled()?)
     }
 
     /// Rates and paths of an allocation with a valid certificate; without one, those of linear programs if the network
     /// is small.
     fn proved(&self) -> Result<(Vec<f64>, Vec<Carried>), SolverError> {
-        let gain = filling::fill(self).and_then(|found| {
+        let gain = self.filled().and_then(|found| {
             let every = (found.levels.len() * self.flows.len()).div_ceil(MAX_SEARCHES);
             Ok((found.check(self, every)?, found))
         });

@@ -27,6 +27,20 @@ pub(super) struct Paths<'a> {
 impl<'a> Paths<'a> {
     /// Starts with the given paths of flows that have them, and with the path with the fewest hops for other flows.
     pub(super) fn new(problem: &'a Problem) -> Paths<'a> {
+        let mut paths = Paths::without_paths(problem);
+        let flat = vec![1.0; paths.from.len()];
+        for (f, flow) in problem.flows.iter().enumerate() {
+            let known = match &flow.routes {
+                AllowedLinks::Paths(list) => list.clone(),
+                AllowedLinks::Any { .. } => paths.cheapest(f, &flat).into_iter().collect(),
+            };
+            paths.known.push(known);
+        }
+        paths
+    }
+
+    /// Knows no path yet.
+    pub(super) fn without_paths(problem: &'a Problem) -> Paths<'a> {
         let hops = problem.all_hops();
         let charges: Vec<_> = hops.iter().map(|hop| charges(problem, hop)).collect();
         let mut into = vec![Vec::new(); problem.nodes];
@@ -46,7 +60,7 @@ impl<'a> Paths<'a> {
         };
         let mut hosts = vec![false; problem.nodes];
         problem.hosts.iter().filter(|n| **n < problem.nodes).for_each(|n| hosts[*n] = true);
-        let mut paths = Paths {
+        Paths {
             problem,
             known: Vec::new(),
             from: hops.iter().map(|h| h.from).collect(),
@@ -55,16 +69,25 @@ impl<'a> Paths<'a> {
             into,
             hosts,
             usable: problem.flows.iter().map(usable).collect(),
-        };
-        let flat = vec![1.0; hops.len()];
-        for (f, flow) in problem.flows.iter().enumerate() {
-            let known = match &flow.routes {
-                AllowedLinks::Paths(list) => list.clone(),
-                AllowedLinks::Any { .. } => paths.cheapest(f, &flat).into_iter().collect(),
-            };
-            paths.known.push(known);
         }
-        paths
+    }
+
+    /// The hops over which a flow's Data reach a node on their way to the consumer.
+    pub(super) fn into(&self, flow: usize, node: usize, consumer: usize) -> impl Iterator<Item = usize> {
+        let passes = !self.hosts[node] || node == consumer;
+        let into: &[usize] = if passes { &self.into[node] } else { &[] };
+        let usable = self.usable[flow].as_deref();
+        into.iter().copied().filter(move |hop| usable.is_none_or(|usable| usable[*hop]))
+    }
+
+    /// The node at which a hop begins.
+    pub(super) fn from(&self, hop: usize) -> usize {
+        self.from[hop]
+    }
+
+    /// The node at which a hop ends.
+    pub(super) fn to(&self, hop: usize) -> usize {
+        self.to[hop]
     }
 
     pub(super) fn of(&self, flow: usize) -> &[Path] {
@@ -107,16 +130,13 @@ impl<'a> Paths<'a> {
     pub(super) fn cheapest(&self, flow: usize, costs: &[f64]) -> Option<Path> {
         let FlowDemand { consumer, routes, .. } = &self.problem.flows[flow];
         let AllowedLinks::Any { producers, .. } = routes else { return None };
-        let usable = self.usable[flow].as_deref();
         if *consumer >= self.problem.nodes {
             return None;
         }
         // Searches from the consumer against the direction of Data.
         let into = |node: usize, (Cost(cost), hops): (Cost, usize)| {
-            let passes = !self.hosts[node] || node == *consumer;
-            let into: &[usize] = if passes { &self.into[node] } else { &[] };
-            let usable = into.iter().filter(|hop| usable.is_none_or(|usable| usable[**hop]));
-            usable.map(move |&hop| Edge { from: self.from[hop], cost: (Cost(cost + costs[hop]), hops + 1), id: hop })
+            let edge = move |hop| Edge { from: self.from[hop], cost: (Cost(cost + costs[hop]), hops + 1), id: hop };
+            self.into(flow, node, *consumer).map(edge)
         };
         let paths = ShortestPaths::new(self.problem.nodes, [*consumer], (Cost(0.0), 0), into);
         let reached = producers.iter().filter_map(|node| Some((paths.cost(*node)?, *node)));
@@ -127,6 +147,33 @@ impl<'a> Paths<'a> {
             at = self.to[hop];
         }
         Some(path)
+    }
+
+    /// The flow's only path: `None` if it may have several, `Some(None)` if it has none.
+    pub(super) fn only(&self, flow: usize) -> Option<Option<Path>> {
+        let FlowDemand { consumer, routes, .. } = &self.problem.flows[flow];
+        let producers = match routes {
+            AllowedLinks::Paths(paths) if paths.len() > 1 => return None,
+            AllowedLinks::Paths(paths) => return Some(paths.first().cloned()),
+            AllowedLinks::Any { producers, .. } => producers,
+        };
+        let (mut path, mut found, mut at) = (Vec::new(), None, *consumer);
+        while at < self.problem.nodes && path.len() <= self.problem.nodes {
+            if producers.contains(&at) && found.replace(path.clone()).is_some() {
+                return None;
+            }
+            let mut into = self.into(flow, at, *consumer);
+            let Some(hop) = into.next() else {
+                let upstream = |path: Path| path.into_iter().rev().collect();
+                return Some(found.map(upstream));
+            };
+            if into.next().is_some() {
+                return None;
+            }
+            path.push(hop);
+            at = self.from[hop];
+        }
+        None
     }
 }
 

@@ -1,5 +1,7 @@
 //! Tests of the simplex against linear programs, and of certificates of small and large networks.
 
+mod large;
+
 use super::lp::Program;
 use super::*;
 use proptest::prelude::*;
