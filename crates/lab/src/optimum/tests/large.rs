@@ -166,7 +166,7 @@ fn flows_that_routing_gives_one_path_need_no_simplex() {
     }
     let route = |i: usize| {
         let (consumer, producer) = (i % 400, (i * 7 + 1 + i / 400) % 400);
-        let usable = if i % 10 == 0 { vec![2 * producer] } else { vec![2 * producer, 2 * consumer + 1] };
+        let usable = if i.is_multiple_of(10) { vec![2 * producer] } else { vec![2 * producer, 2 * consumer + 1] };
         let routes = AllowedLinks::Any { producers: vec![producer], usable: Some(usable) };
         (consumer != producer).then(|| FlowDemand { name: i.to_string(), consumer, routes })
     };
