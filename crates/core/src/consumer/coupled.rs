@@ -174,8 +174,8 @@ impl Coupled {
     }
 }
 
-fn has_room(path: &Known<PathState>) -> bool {
-    f64::from(path.in_flight) < path.state.window.get()
+fn has_room(path: &Known<PathState>, held: u32) -> bool {
+    f64::from(path.in_flight.saturating_add(held)) < path.state.window.get()
 }
 
 impl Consumer for Coupled {
@@ -208,7 +208,8 @@ impl Consumer for Coupled {
 
     /// Each path is limited by its own window, so that one that was just cut does not stop the others.
     fn may_send(&self, flight: &Flight) -> bool {
-        flight.in_flight == 0 || self.paths.iter().any(has_room)
+        let held = self.paths.held(flight);
+        flight.in_flight == 0 || self.paths.iter().any(|path| has_room(path, held))
     }
 
     fn stamp(&mut self, segment: u64, fields: &mut Fields) {

@@ -156,7 +156,9 @@ impl Consumer for Mpcc {
     }
 
     fn may_send(&self, flight: &Flight) -> bool {
-        flight.in_flight == 0 || self.paths.iter().any(|path| has_room(path, self.size))
+        let held = f64::from(self.paths.held(flight));
+        let room = |path: &Known<Learner>| f64::from(path.in_flight) + held < path.state.window(self.size);
+        flight.in_flight == 0 || self.paths.iter().any(room)
     }
 
     fn pacing(&self, _: &Flight) -> Option<Duration> {

@@ -1,5 +1,6 @@
 //! State of each path by which Data come, distinguished by their path label.
 
+use crate::consumer::Flight;
 use crate::units::{Duration, Time};
 use std::collections::BTreeMap;
 
@@ -88,6 +89,12 @@ impl<T> Paths<T> {
     /// The first segment of those in flight on a path.
     pub fn first_in_flight(&self, label: u32) -> Option<u64> {
         self.sent.iter().find(|&(_, sent)| *sent == label).map(|(&segment, _)| segment)
+    }
+
+    /// Interests that count as in flight though a NACK released them from their path: the pause before they are sent
+    /// again. Others sent in their place would be rejected as well.
+    pub fn held(&self, flight: &Flight) -> u32 {
+        flight.in_flight.saturating_sub(u32::try_from(self.sent.len()).unwrap_or(u32::MAX))
     }
 
     fn find(&mut self, label: u32) -> Option<&mut Known<T>> {

@@ -130,6 +130,18 @@ fn a_path_that_was_cut_does_not_stop_the_others() {
 }
 
 #[test]
+fn nacked_interests_that_wait_to_be_sent_again_keep_their_places() {
+    let mut fetch = two("lia");
+    for segment in 100..115 {
+        request(&mut fetch, segment);
+        fetch.consumer.paths.release(segment);
+    }
+    let held = |in_flight| Flight { in_flight, ..Flight::default() };
+    assert!(!fetch.consumer.may_send(&held(15)), "no path has a window of more than 10");
+    assert!(fetch.consumer.may_send(&held(9)));
+}
+
+#[test]
 fn cuts_leave_two_segments_under_lia_and_one_under_its_successors() {
     for (coupling, threshold) in [("lia", 2.0), ("balia", 1.0)] {
         let mut fetch = two(coupling);
