@@ -20,8 +20,8 @@ impl Observer for Windows {
     }
 }
 
-/// A consumer at 0 behind router 1, and two paths of 10 Mbit/s, the second `longer` by so much per direction: over 2 and
-/// 3 to one producer at 4, or to producers at 2 and 3.
+/// A consumer at 0 behind router 1, and two paths of 10 Mbit/s, the second `longer` by so much per direction: over 2
+/// and 3 to one producer at 4, or to producers at 2 and 3.
 fn network(longer: Duration, one_source: bool) -> Network {
     let (fast, slow) = (Rate::from_mbps(100.0), Rate::from_mbps(10.0));
     let ms = Duration::from_millis;
@@ -63,7 +63,8 @@ fn pipe(network: &Network, ms: f64) -> f64 {
     ms / (f64::from(network.producers[0].size) * 8.0 / 10_000.0)
 }
 
-// A pair over paths that differ by 0.2 ms is 0.2 ms apart or less: up to 40 ms/0.2 ms, where both paths take 40/0.85 each.
+// A pair over paths that differ by 0.2 ms is 0.2 ms apart or less: up to 40 ms/0.2 ms, where both paths take 40/0.85
+// each.
 #[test]
 fn pairs_over_two_paths_overestimate_without_labels_and_never_with_them() {
     let network = network(Duration::from_micros(100), true);

@@ -10,7 +10,7 @@ use super::{CongestionEvent, Consumer, DataEvent, MAX_WINDOW, Timer, check_windo
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::error::SchemeError;
-use crate::units::Time;
+use crate::shared::guard::RoundTripGuard;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +40,7 @@ pub struct AimdHis {
     /// Data since the window last grew or shrank, in congestion avoidance.
     count: f64,
     floor: f64,
-    last_decrease: Option<Time>,
+    guard: RoundTripGuard,
     decreases: u64,
     timer: Timer,
 }
@@ -63,7 +63,7 @@ impl Component for AimdHis {
             ssthresh: MAX_WINDOW,
             count: 0.0,
             floor: params.floor,
-            last_decrease: None,
+            guard: RoundTripGuard::default(),
             decreases: 0,
             timer: params.timer,
         }
@@ -83,7 +83,7 @@ impl Consumer for AimdHis {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) {
-        if self.last_decrease.is_some_and(|last| event.sent <= last) {
+        if !self.guard.admit(event.sent, ctx.now) {
             return;
         }
         // The code removes the failed Interest before it halves, in whole numbers.
@@ -91,7 +91,6 @@ impl Consumer for AimdHis {
         self.window = f64::from(others / 2).clamp(self.floor, MAX_WINDOW);
         self.ssthresh = self.window;
         self.count = 0.0;
-        self.last_decrease = Some(ctx.now);
         self.decreases += 1;
         ctx.trace.record(ctx.now, "decrease", 0, self.window);
     }
@@ -116,7 +115,7 @@ mod tests {
     use crate::ctx::{Rng, Trace};
     use crate::fields::{FieldLayout, Fields};
     use crate::packet::NackReason;
-    use crate::units::{Bytes, Duration};
+    use crate::units::{Bytes, Duration, Time};
 
     struct Bench {
         consumer: AimdHis,

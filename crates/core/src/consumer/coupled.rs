@@ -16,7 +16,8 @@ use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::error::SchemeError;
 use crate::fields::{Field, Fields, Slot};
-use crate::shared::paths::{Known, Paths, roomiest};
+use crate::shared::guard::RoundTripGuard;
+use crate::shared::paths::Paths;
 use crate::shared::rtt::SmoothedRtt;
 use crate::shared::slow_start::SlowStart;
 use crate::units::Time;
@@ -70,8 +71,7 @@ struct PathState {
     /// Data since the last loss, and between the last two.
     since_loss: u64,
     between_losses: u64,
-    /// When the window was last cut: what was sent before does not cut it again.
-    cut: Option<Time>,
+    guard: RoundTripGuard,
 }
 
 impl PathState {
@@ -82,7 +82,7 @@ impl PathState {
             srtt: SmoothedRtt::default(),
             since_loss: 0,
             between_losses: 0,
-            cut: None,
+            guard: RoundTripGuard::default(),
         }
     }
 }
@@ -141,7 +141,7 @@ impl Coupled {
     /// A path's window grows by an unmarked Data.
     fn grow(&mut self, label: u32, ctx: &mut Ctx<'_>) {
         let place = self.look(label);
-        let Some(path) = self.paths.iter_mut().find(|path| path.label == label) else { return };
+        let Some(path) = self.paths.find(label) else { return };
         let state = &mut path.state;
         let window = state.window.get();
         let gain = match place {
@@ -157,9 +157,9 @@ impl Coupled {
     fn cut(&mut self, label: u32, sent: Time, timeout: bool, ctx: &mut Ctx<'_>) {
         let place = self.look(label);
         let count = self.paths.iter().count();
-        let Some(path) = self.paths.iter_mut().find(|path| path.label == label) else { return };
+        let Some(path) = self.paths.find(label) else { return };
         let state = &mut path.state;
-        if state.cut.is_some_and(|cut| sent <= cut) {
+        if !state.guard.admit(sent, ctx.now) {
             return;
         }
         let coupling = self.params.coupling;
@@ -168,14 +168,9 @@ impl Coupled {
         state.start.end_at(window);
         state.window.set(if timeout { LOSS_WINDOW } else { window });
         state.between_losses = std::mem::take(&mut state.since_loss);
-        state.cut = Some(ctx.now);
         self.decreases += 1;
         ctx.trace.record(ctx.now, "path-window", label.into(), state.window.get());
     }
-}
-
-fn has_room(path: &Known<PathState>, held: u32) -> bool {
-    f64::from(path.in_flight.saturating_add(held)) < path.state.window.get()
 }
 
 impl Consumer for Coupled {
@@ -203,17 +198,15 @@ impl Consumer for Coupled {
     }
 
     fn window(&self) -> f64 {
-        self.paths.iter().map(|path| path.state.window.get()).sum::<f64>().min(MAX_WINDOW)
+        self.paths.window(|state| state.window.get())
     }
 
-    /// Each path is limited by its own window, so that one that was just cut does not stop the others.
     fn may_send(&self, flight: &Flight) -> bool {
-        let held = self.paths.held(flight);
-        flight.in_flight == 0 || self.paths.iter().any(|path| has_room(path, held))
+        self.paths.may_send(flight, |state| state.window.get())
     }
 
     fn stamp(&mut self, segment: u64, fields: &mut Fields) {
-        let label = self.paths.assign(segment, |paths| roomiest(paths, |state| state.window.get()));
+        let label = self.paths.assign_roomiest(segment, |state| state.window.get());
         fields.set(self.label, label);
     }
 

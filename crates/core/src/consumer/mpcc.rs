@@ -78,7 +78,7 @@ impl Component for Mpcc {
 }
 
 fn has_room(path: &Known<Learner>, size: f64) -> bool {
-    f64::from(path.in_flight) < path.state.window(size)
+    path.has_room(path.state.window(size), 0)
 }
 
 /// The path whose turn it is, of those with room: each in proportion to its rate.
@@ -105,7 +105,7 @@ impl Mpcc {
     /// Decides the rate of a path as soon as all intervals of a decision were answered.
     fn decide(&mut self, label: u32, ctx: &mut Ctx<'_>) {
         let (others, size, latency) = (self.others(label), self.size, self.params.latency);
-        let Some(path) = self.paths.iter_mut().find(|path| path.label == label) else { return };
+        let Some(path) = self.paths.find(label) else { return };
         let before = path.state.rate();
         if path.state.decide(others, size, latency, ctx) {
             self.decreases += u64::from(path.state.rate() < before);
@@ -152,13 +152,11 @@ impl Consumer for Mpcc {
     }
 
     fn window(&self) -> f64 {
-        self.paths.iter().map(|path| path.state.window(self.size)).sum::<f64>().min(MAX_WINDOW)
+        self.paths.window(|state| state.window(self.size))
     }
 
     fn may_send(&self, flight: &Flight) -> bool {
-        let held = f64::from(self.paths.held(flight));
-        let room = |path: &Known<Learner>| f64::from(path.in_flight) + held < path.state.window(self.size);
-        flight.in_flight == 0 || self.paths.iter().any(room)
+        self.paths.may_send(flight, |state| state.window(self.size))
     }
 
     fn pacing(&self, _: &Flight) -> Option<Duration> {

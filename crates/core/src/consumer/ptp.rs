@@ -7,13 +7,13 @@
 //! choice of the path with most room; one Interest in 100 without a label; paths forgotten after 2 s.
 
 use super::windowed::Window;
-use super::{CongestionEvent, Consumer, DataEvent, MAX_WINDOW, Timer, check_window};
+use super::{CongestionEvent, Consumer, DataEvent, Timer, check_window};
 use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::error::SchemeError;
 use crate::fields::{Field, Fields, Slot};
-use crate::shared::paths::{Paths, roomiest};
+use crate::shared::paths::Paths;
 use crate::units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -141,11 +141,11 @@ impl Consumer for Ptp {
     }
 
     fn window(&self) -> f64 {
-        self.paths.iter().map(|path| path.state.window.get()).sum::<f64>().min(MAX_WINDOW)
+        self.paths.window(|path| path.window.get())
     }
 
     fn stamp(&mut self, segment: u64, fields: &mut Fields) {
-        let label = self.paths.assign(segment, |paths| roomiest(paths, |path| path.window.get()));
+        let label = self.paths.assign_roomiest(segment, |path| path.window.get());
         fields.set(self.label, label);
     }
 

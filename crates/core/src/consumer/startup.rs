@@ -12,9 +12,10 @@
 //! congestion avoidance, since slow start would double a pipe that is full. The first cut ends the search.
 //!
 //! Several paths and sources (the paper's future work; ours): if the run carries path labels ([`Field::PathLabel`]), a
-//! pair counts only if both labels are the same, and every path has an estimate of its own. The search goes on until each
-//! path that brought two Data in a row has one, or slow start reaches what is known. A path with a share s of the Data then carries s of the window, so the window is
-//! the least estimate/s: with one path its estimate, with two equal ones twice that.
+//! pair counts only if both labels are the same, and every path has an estimate of its own. The search goes on until
+//! each path that brought two Data in a row has one, or slow start reaches what is known. A path with a share s of the
+//! Data then carries s of the window, so the window is the least estimate/s: with one path its estimate, with two equal
+//! ones twice that.
 //!
 //! Without labels a pair over two paths mostly looks like one over a slow link. It is discarded where round trips show
 //! it: its first Data took less time than any before, its second as long as those that came alone. Besides, `pairs`
@@ -327,8 +328,8 @@ impl Pairing {
         Ok(first.round_trip().nanos() as f64 / gap.nanos() as f64)
     }
 
-    /// Whether round trips show that a pair came over two paths: before it none was as short as its first, and its second
-    /// did not wait behind that one, since it took what those before took alone.
+    /// Whether round trips show that a pair came over two paths: before it none was as short as its first, and its
+    /// second did not wait behind that one, since it took what those before took alone.
     fn is_split(&self, first: &First, second: &First) -> bool {
         let as_long = first.least.scale(1.0 - self.params.tolerance);
         first.least != Duration::MAX && first.round_trip() < as_long && second.round_trip() >= as_long

@@ -14,6 +14,7 @@ use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::{Ctx, Rng};
 use crate::error::SchemeError;
+use crate::shared::guard::RoundTripGuard;
 use crate::shared::monitor::{Interval, Measured, Monitor};
 use crate::units::{Duration, Rate, Time};
 use schemars::JsonSchema;
@@ -96,7 +97,7 @@ pub struct Vivace {
     /// Bytes of the last Data.
     size: f64,
     /// When a timeout before the first answer halved the rate last.
-    silent_since: Option<Time>,
+    silence: RoundTripGuard,
     decreases: u64,
 }
 
@@ -124,7 +125,7 @@ impl Component for Vivace {
             bounded: 0,
             monitor: Monitor::new(MAX_STORED),
             size: 1400.0,
-            silent_since: None,
+            silence: RoundTripGuard::default(),
             decreases: 0,
             params: params.clone(),
         }
@@ -259,8 +260,7 @@ impl Vivace {
     /// such one halves the rate, as a monitor that times out does in the authors' code [N].
     fn answer_silence(&mut self, event: &CongestionEvent<'_>, now: Time) {
         let silent = event.flight.srtt == Duration::ZERO && event.kind == Congestion::Timeout;
-        if silent && self.silent_since.is_none_or(|since| event.sent > since) {
-            self.silent_since = Some(now);
+        if silent && self.silence.admit(event.sent, now) {
             self.set_rate(self.rate / 2.0);
             self.monitor.begin(self.rate, false, Duration::ZERO);
         }

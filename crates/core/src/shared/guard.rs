@@ -1,6 +1,7 @@
-//! At most one reaction per window.
+//! At most one reaction per window, or per round trip.
 
 use crate::consumer::Flight;
+use crate::units::Time;
 
 /// Admits a signal only once a segment beyond the recovery point has arrived, then sets a new recovery point.
 ///
@@ -32,9 +33,40 @@ impl WindowGuard {
     }
 }
 
+/// Admits a signal about an Interest only if that left after the last reaction: one in a round trip.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RoundTripGuard(Option<Time>);
+
+impl RoundTripGuard {
+    /// Whether to react now to what happened to an Interest that left at `sent`; if so, others sent up to now do not
+    /// count.
+    pub fn admit(&mut self, sent: Time, now: Time) -> bool {
+        let admits = self.0.is_none_or(|last| sent > last);
+        if admits {
+            self.reject_until(now);
+        }
+        admits
+    }
+
+    /// What was sent up to `now` does not count.
+    pub fn reject_until(&mut self, now: Time) {
+        self.0 = Some(now);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_round_trip_one_signal_is_admitted() {
+        let at = Time::from_nanos;
+        let mut guard = RoundTripGuard::default();
+        assert!(guard.admit(at(0), at(10)));
+        assert!(!guard.admit(at(10), at(20)) && guard.admit(at(11), at(20)));
+        guard.reject_until(at(30));
+        assert!(!guard.admit(at(30), at(40)) && guard.admit(at(31), at(40)));
+    }
 
     fn flight(highest: u64, next: u64) -> Flight {
         Flight { highest_received: Some(highest), next_segment: next, ..Flight::default() }

@@ -1,6 +1,6 @@
 //! State of each path by which Data come, distinguished by their path label.
 
-use crate::consumer::Flight;
+use crate::consumer::{Flight, MAX_WINDOW};
 use crate::units::{Duration, Time};
 use std::collections::BTreeMap;
 
@@ -26,12 +26,11 @@ pub struct Known<T> {
     received: bool,
 }
 
-/// The place of the path whose `window` exceeds its Interests in flight most.
-pub fn roomiest<T>(paths: &[Known<T>], window: impl Fn(&T) -> f64) -> usize {
-    let room = |path: &Known<T>| window(&path.state) - f64::from(path.in_flight);
-    (0..paths.len())
-        .reduce(|best, place| if room(&paths[place]) > room(&paths[best]) { place } else { best })
-        .unwrap_or(0)
+impl<T> Known<T> {
+    /// Whether its `window` has room beside its Interests in flight and `more`.
+    pub fn has_room(&self, window: f64, more: u32) -> bool {
+        f64::from(self.in_flight.saturating_add(more)) < window
+    }
 }
 
 /// All paths of a flow, and which Interest took which.
@@ -86,18 +85,36 @@ impl<T> Paths<T> {
         label
     }
 
+    /// The same on the path whose `window` exceeds its Interests in flight most.
+    pub fn assign_roomiest(&mut self, segment: u64, window: impl Fn(&T) -> f64) -> u32 {
+        let room = |path: &Known<T>| window(&path.state) - f64::from(path.in_flight);
+        self.assign(segment, |paths| {
+            (0..paths.len())
+                .reduce(|best, place| if room(&paths[place]) > room(&paths[best]) { place } else { best })
+                .unwrap_or(0)
+        })
+    }
+
+    /// The sum of all windows, up to the largest a consumer has.
+    pub fn window(&self, window: impl Fn(&T) -> f64) -> f64 {
+        self.known.iter().map(|path| window(&path.state)).sum::<f64>().min(MAX_WINDOW)
+    }
+
+    /// Whether an Interest may leave where each path is limited by its own `window`, so that one that was just cut does
+    /// not stop the others. Interests that were NACKed and wait to be sent again count as in flight on none, but here
+    /// on each: others in their place would be NACKed as well.
+    pub fn may_send(&self, flight: &Flight, window: impl Fn(&T) -> f64) -> bool {
+        let held = flight.in_flight.saturating_sub(u32::try_from(self.sent.len()).unwrap_or(u32::MAX));
+        flight.in_flight == 0 || self.known.iter().any(|path| path.has_room(window(&path.state), held))
+    }
+
     /// The first segment of those in flight on a path.
     pub fn first_in_flight(&self, label: u32) -> Option<u64> {
         self.sent.iter().find(|&(_, sent)| *sent == label).map(|(&segment, _)| segment)
     }
 
-    /// Interests that count as in flight though a NACK released them from their path: the pause before they are sent
-    /// again. Others sent in their place would be rejected as well.
-    pub fn held(&self, flight: &Flight) -> u32 {
-        flight.in_flight.saturating_sub(u32::try_from(self.sent.len()).unwrap_or(u32::MAX))
-    }
-
-    fn find(&mut self, label: u32) -> Option<&mut Known<T>> {
+    /// The path `label`, if it is known.
+    pub fn find(&mut self, label: u32) -> Option<&mut Known<T>> {
         self.known.iter_mut().find(|path| path.label == label)
     }
 

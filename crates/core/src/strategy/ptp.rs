@@ -1,4 +1,5 @@
-//! `ptp`: sends an Interest along the path of its label, as PTP and all consumers with a window or rate per path need it.
+//! `ptp`: sends an Interest along the path of its label, as PTP and all consumers with a window or rate per path need
+//! it.
 //!
 //! Source: the abstract of Ye et al. (Computer Networks, 2018): label switching of Interests, and routing as usual
 //! where there is no label. The label is what the meter `path-label` wrote into Data in its shifted or decimal form:

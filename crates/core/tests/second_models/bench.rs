@@ -38,6 +38,11 @@ impl<C> Bench<C> {
         Bench { component, now: 1_000_000, dice, rng, trace: Trace::default(), layout }
     }
 
+    /// The stream of chance from which the component draws next.
+    pub fn chance(&self) -> Rng {
+        self.rng.clone()
+    }
+
     pub fn slot(&self, field: Field) -> Slot {
         self.layout.find(field).unwrap()
     }

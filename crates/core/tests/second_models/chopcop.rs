@@ -18,12 +18,12 @@ use std::collections::BTreeMap;
 #[test]
 fn chopcop_s_marker_agrees_with_random_early_marking_at_every_occupancy() {
     let mut egress = Egress::new("chopcop", &json!({}), 100, Rate::from_mbps(10.0));
-    let (mut chance, mut dice) = (egress.chance(), Rng::derive(8, &[]));
+    let (mut chance, mut dice) = (egress.bench.chance(), Rng::derive(8, &[]));
     // Interests; Data below, between and above the thresholds; marks by chance.
     let mut seen = [0; 5];
-    while egress.now < 20_000 * MS {
-        let load = [0.6, 1.1, 1.5, 0.4][(egress.now / (700 * MS) % 4) as usize];
-        egress.pass(egress.now + 1 + dice.exponential(Duration::from_nanos((MS as f64 / load) as u64)).nanos());
+    while egress.bench.now < 20_000 * MS {
+        let load = [0.6, 1.1, 1.5, 0.4][(egress.bench.now / (700 * MS) % 4) as usize];
+        egress.pass(egress.bench.now + 1 + dice.exponential(Duration::from_nanos((MS as f64 / load) as u64)).nanos());
         let kind = if dice.below(10) == 0 { Kind::Interest } else { Kind::Data };
         let occupancy = f64::from(egress.waiting()) / 100.0;
         let Some(verdict) = egress.offer(Packet { kind, size: 1250, ..Packet::default() }) else { continue };
@@ -103,23 +103,23 @@ fn chopcop_s_shaper_agrees_with_fair_shares_while_the_data_queue_is_long() {
     }
     let mut seen = BTreeMap::new();
     for tag in 0..20_000_u32 {
-        let until = face.now + 1 + dice.below(MS);
-        while face.shaper.next_wake().nanos() <= until {
-            face.now = face.now.max(face.shaper.next_wake().nanos());
+        let until = face.bench.now + 1 + dice.below(MS);
+        while face.bench.component.next_wake().nanos() <= until {
+            face.bench.now = face.bench.now.max(face.bench.component.next_wake().nanos());
             shares.observe(face.data);
             let released: Vec<u32> = face.release().iter().map(|packet| packet.tag).collect();
-            assert_eq!(released, shares.release(face.now), "at {} ns", face.now);
+            assert_eq!(released, shares.release(face.bench.now), "at {} ns", face.bench.now);
             *seen.entry("released").or_insert(0) += released.len();
         }
-        face.now = until;
+        face.bench.now = until;
         face.data = [10, 40, 70, 40, 70, 15, 65][tag as usize / 400 % 7];
         // Unequal demands: the third flow sends less than its share.
         let flow = [0, 0, 0, 0, 1, 1, 1, 1, 1, 2][dice.below(10) as usize];
         let packet = interest(flow, tag);
         shares.observe(face.data);
-        let expected = shares.admit(flow, tag, face.now);
+        let expected = shares.admit(flow, tag, face.bench.now);
         let admission = face.admit(&packet);
-        assert_eq!(admission, expected, "flow {flow} at {} ns with {} Data waiting", face.now, face.data);
+        assert_eq!(admission, expected, "flow {flow} at {} ns with {} Data waiting", face.bench.now, face.data);
         *seen
             .entry(match admission {
                 Admission::Pass => "passed",
@@ -128,7 +128,7 @@ fn chopcop_s_shaper_agrees_with_fair_shares_while_the_data_queue_is_long() {
             })
             .or_insert(0) += 1;
         let released: Vec<u32> = face.release().iter().map(|packet| packet.tag).collect();
-        assert_eq!(released, shares.release(face.now), "at {} ns", face.now);
+        assert_eq!(released, shares.release(face.bench.now), "at {} ns", face.bench.now);
     }
     assert!(seen.len() == 4 && seen.values().all(|&n| n > 100), "{seen:?}");
 }

@@ -117,13 +117,16 @@ impl Router {
 fn ecp_s_router_agrees_with_its_states_from_free_to_congestion_and_back() {
     let (mut face, mut router, mut dice) = (Face::new("ecp", &json!({})), Router::default(), Rng::derive(4, &[]));
     for segment in 0..12_000_u32 {
-        face.now += dice.below(2 * MS);
+        face.bench.now += dice.below(2 * MS);
         // A load of 60 to 400 pending Interests; one in ten Interests is for what may be pending.
         let wanted = [60, 150, 400, 250, 20][segment as usize / 600 % 5];
         let segment = if dice.below(10) == 0 { segment.saturating_sub(dice.below(100) as u32) } else { segment };
         let admission = face.admit(&interest(1, segment));
-        let expected =
-            if router.admit(segment, face.now) { Admission::Pass } else { Admission::Reject(NackReason::Congestion) };
+        let expected = if router.admit(segment, face.bench.now) {
+            Admission::Pass
+        } else {
+            Admission::Reject(NackReason::Congestion)
+        };
         assert_eq!(admission, expected, "mean {} of {} pending", router.mean, router.pending.len());
         while router.pending.len() > wanted {
             let place = dice.below(router.pending.len() as u64) as usize;

@@ -1,8 +1,7 @@
 //! A face with a shaper: Interests that are to leave by it, their answers, and what it holds and releases.
 
-use ndnweir_core::component::Env;
-use ndnweir_core::ctx::{Ctx, Rng, Trace};
-use ndnweir_core::fields::{Field, FieldLayout, Fields};
+use crate::bench::Bench;
+use ndnweir_core::fields::Field;
 use ndnweir_core::ids::{FaceId, FlowId, NameId, PrefixId};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{Limit, QueueView};
@@ -14,15 +13,11 @@ use ndnweir_core::units::{Bytes, Rate, Time};
 use serde_json::Value;
 
 pub struct Face {
-    pub shaper: AnyShaper,
-    pub now: u64,
+    pub bench: Bench<AnyShaper>,
     /// Data waiting on the downstream face, whose queue holds 100 packets; flows pending from it.
     pub data: u32,
     pub flows: u32,
     pub downstream_rate: Rate,
-    layout: FieldLayout,
-    rng: Rng,
-    trace: Trace,
 }
 
 /// An Interest of a flow.
@@ -33,16 +28,8 @@ pub fn interest(flow: u32, segment: u32) -> Packet {
 
 impl Face {
     pub fn new(name: &str, params: &Value) -> Face {
-        let mut layout = FieldLayout::new();
-        layout.slot(Field::CongestionLevel);
-        let shaper = AnyShaper::build(name, params, &mut Env { layout: &mut layout }).unwrap();
-        let (rng, trace, downstream_rate) = (Rng::derive(5, &[]), Trace::default(), Rate::from_mbps(10.0));
-        Face { shaper, now: 1, data: 0, flows: 1, downstream_rate, layout, rng, trace }
-    }
-
-    fn with<R>(&mut self, hook: impl FnOnce(&mut AnyShaper, &mut Ctx<'_>) -> R) -> R {
-        let now = Time::from_nanos(self.now);
-        hook(&mut self.shaper, &mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace })
+        let bench = Bench::new(AnyShaper::build, name, params, &[Field::CongestionLevel]);
+        Face { bench, data: 0, flows: 1, downstream_rate: Rate::from_mbps(10.0) }
     }
 
     fn view(&self, face: u16, packets: u32) -> FaceView {
@@ -64,16 +51,16 @@ impl Face {
             reverse: Reverse::default(),
             base_rtt: None,
         };
-        self.with(|shaper, ctx| shaper.admit(&event, ctx))
+        self.bench.with(|shaper, ctx| shaper.admit(&event, ctx))
     }
 
     /// What is released now, in order.
     pub fn release(&mut self) -> Vec<Packet> {
         let mut released = Vec::new();
         loop {
-            let downstream = self.shaper.next_held().map(|_| self.downstream());
+            let downstream = self.bench.component.next_held().map(|_| self.downstream());
             let event = ReleaseEvent { out: self.view(1, 0), reverse: Reverse::default(), downstream };
-            match self.with(|shaper, ctx| shaper.release(&event, ctx)) {
+            match self.bench.with(|shaper, ctx| shaper.release(&event, ctx)) {
                 Some(packet) => released.push(packet),
                 None => return released,
             }
@@ -84,16 +71,15 @@ impl Face {
     pub fn answer(&mut self, interest: &Packet, outcome: Outcome, sent: u64, size: u32) {
         let packet = Packet { kind: Kind::Data, size, ..*interest };
         let sent = Time::from_nanos(sent);
-        let rtt = Some(Time::from_nanos(self.now).since(sent));
+        let rtt = Some(Time::from_nanos(self.bench.now).since(sent));
         let answer = Answer { outcome, packet: &packet, prefix: PrefixId(interest.name.flow.0), sent, rtt };
-        self.with(|shaper, ctx| shaper.on_answer(&answer, ctx));
+        self.bench.with(|shaper, ctx| shaper.on_answer(&answer, ctx));
     }
 
     /// The level of a Data that came with `level` when it goes on downstream.
     pub fn stamped(&self, flow: u32, level: u32) -> u32 {
-        let (slot, mut fields) = (self.layout.find(Field::CongestionLevel).unwrap(), Fields::default());
-        fields.set(slot, level);
-        self.shaper.stamp(FlowId(flow), &mut fields);
-        fields.get(slot)
+        let mut fields = self.bench.fields(&[(Field::CongestionLevel, level)]);
+        self.bench.component.stamp(FlowId(flow), &mut fields);
+        fields.get(self.bench.slot(Field::CongestionLevel))
     }
 }

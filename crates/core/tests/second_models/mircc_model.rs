@@ -153,7 +153,8 @@ fn drive(dual: bool, interests: fn(u64) -> (u64, u64)) -> [bool; 3] {
     reached
 }
 
-// Primary and secondary Interests every so many ns: few, enough for the link, too many, and none of the secondary class.
+// Primary and secondary Interests every so many ns: few, enough for the link, too many, and none of the secondary
+// class.
 fn phases(ms: u64) -> (u64, u64) {
     [(4 * MS, 2 * MS), (MS, 3 * MS), (MS / 2, MS), (20 * MS, MS / 2), (2 * MS, 900 * MS)][ms as usize / 2000 % 5]
 }

@@ -69,14 +69,14 @@ impl Model {
 fn compare(gentle: bool, load: f64) -> [u32; 7] {
     let rate = Rate::from_mbps(10.0);
     let mut egress = Egress::new("red", &json!({ "gentle": gentle }), 100, rate);
-    let chance = egress.chance();
+    let chance = egress.bench.chance();
     let mut model = Model { mean: 0.0, count: -1.0, gentle, chance, seen: [0; 7] };
     let mut dice = Rng::derive(9, &[]);
     let mut small = true;
-    while egress.now < 16_000 * MS {
-        let busy = matches!(egress.now / (1000 * MS) % 4, 1 | 2);
+    while egress.bench.now < 16_000 * MS {
+        let busy = matches!(egress.bench.now / (1000 * MS) % 4, 1 | 2);
         let per_ms = if busy { load } else { 0.5 };
-        let until = egress.now + 1 + dice.exponential(Duration::from_nanos((MS as f64 / per_ms) as u64)).nanos();
+        let until = egress.bench.now + 1 + dice.exponential(Duration::from_nanos((MS as f64 / per_ms) as u64)).nanos();
         egress.pass(until);
         small = !small && dice.unit() < 0.3;
         let (kind, size) = if small { (Kind::Interest, 60) } else { (Kind::Data, 1250) };

@@ -2,11 +2,11 @@
 //!
 //! There are two solutions of one multi-commodity flow problem. The *max-min fair* allocation raises the smallest rate
 //! as far as possible, then the next, and so on (linear programs whose duals show which flows are limited, after Nace
-//! and Pióro, IEEE Comm. Surveys 10(4), 2008; one simplex of our own covers all of them, another one large networks); it is the ceiling drawn in
-//! reports, and has a certificate (see [`Allocation::check`]). The *maximal total* ignores fairness. Rates are goodput:
-//! a link carries `data_wire / payload` bits for each payload bit that crosses it downstream, and
-//! `interest_wire / payload` bits for each payload bit that crosses its reverse. Losses, queues and startup are not
-//! modelled.
+//! and Pióro, IEEE Comm. Surveys 10(4), 2008; one simplex of our own covers all of them, another one large networks);
+//! it is the ceiling drawn in reports, and has a certificate (see [`Allocation::check`]). The *maximal total* ignores
+//! fairness. Rates are goodput: a link carries `data_wire / payload` bits for each payload bit that crosses it
+//! downstream, and `interest_wire / payload` bits for each payload bit that crosses its reverse. Losses, queues and
+//! startup are not modelled.
 //!
 //! All other programs are solved by `microlp`, a sparse simplex in Rust, through `good_lp`: its vertex solutions are
 //! exact to rounding, whereas an interior-point solver (`clarabel`) stops at a tolerance and has far more dependencies.
@@ -14,6 +14,7 @@
 mod certificate;
 mod completion;
 mod coupled;
+mod draws;
 mod error;
 mod filling;
 mod large;

@@ -2,19 +2,10 @@
 
 mod large;
 
+use super::draws::Draws;
 use super::lp::Program;
 use super::*;
 use proptest::prelude::*;
-
-/// A generator of pseudorandom numbers below a bound.
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as usize) % n
-    }
-}
 
 /// Every node has links to two earlier ones, with few distinct rates, so that many links are equal; flows join random
 /// nodes.

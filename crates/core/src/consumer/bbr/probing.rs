@@ -73,8 +73,8 @@ impl Bbr {
     }
 
     pub(super) fn is_time_to_go_down(&mut self, sample: &Sample, in_flight: f64) -> bool {
-        // What was in flight up to this Data: without it, a window of the long volume is never full when Data arrive, and
-        // caution would never end a probe.
+        // What was in flight up to this Data: without it, a window of the long volume is never full when Data arrive,
+        // and caution would never end a probe.
         if self.too_high && in_flight + 1.0 >= self.long_volume {
             self.precautionary = true;
             return true;

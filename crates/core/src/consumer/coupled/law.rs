@@ -127,8 +127,9 @@ mod tests {
         }
     }
 
-    // alpha = 15 · 2000/40,000 = 0.75, over 15 segments 0.05. With a path of 100 segments 1/w = 0.01 is less: rates 1000
-    // and 100, w/T² 10,000 and 2000, 10,000/1,210,000 = 0.008264…; with 1000 segments at 1 s: 1000, 100, 2000/1,210,000.
+    // alpha = 15 · 2000/40,000 = 0.75, over 15 segments 0.05. With a path of 100 segments 1/w = 0.01 is less: rates
+    // 1000 and 100, w/T² 10,000 and 2000, 10,000/1,210,000 = 0.008264…; with 1000 segments at 1 s: 1000, 100,
+    // 2000/1,210,000.
     #[test]
     fn lia_gives_every_path_the_same_gain_but_no_more_than_tcp_has() {
         (0..2).for_each(|place| near(gain(Coupling::Lia, &two([0.0; 2]), place), 0.05));
@@ -150,8 +151,8 @@ mod tests {
         near(gain(Coupling::Olia, &two([500.0, 100.0]), 1), 0.05);
     }
 
-    // Three paths of 0.1 s, rates 100, 102 and 40, sum 242. Windows 10 and 10.2 are the same in whole segments, so M has
-    // two and each loses 1/(3 · 2); the third is best and gains 1/3.
+    // Three paths of 0.1 s, rates 100, 102 and 40, sum 242. Windows 10 and 10.2 are the same in whole segments, so M
+    // has two and each loses 1/(3 · 2); the third is best and gains 1/3.
     #[test]
     fn olia_compares_windows_in_whole_segments() {
         let paths = [path(10.0, 0.1, 5.0), path(10.2, 0.1, 5.0), path(4.0, 0.1, 50.0)];

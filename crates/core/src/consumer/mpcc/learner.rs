@@ -5,6 +5,7 @@
 
 use super::{MAX_WINDOW, Params};
 use crate::ctx::{Ctx, Rng};
+use crate::shared::guard::RoundTripGuard;
 use crate::shared::monitor::{Interval, Measured, Monitor};
 use crate::shared::rtt::SmoothedRtt;
 use crate::units::{Duration, Time};
@@ -92,7 +93,7 @@ pub(super) struct Learner {
     monitor: Monitor,
     srtt: SmoothedRtt,
     /// When a Data last came, or silence last halved the rate.
-    heard: Option<Time>,
+    silence: RoundTripGuard,
     /// Its share of the turns that it has not used.
     pub(super) credit: f64,
 }
@@ -113,7 +114,7 @@ impl Learner {
             swing: 0,
             monitor: Monitor::new(MAX_STORED),
             srtt: SmoothedRtt::default(),
-            heard: None,
+            silence: RoundTripGuard::default(),
             credit: 0.0,
         }
     }
@@ -156,7 +157,7 @@ impl Learner {
 
     /// A Data came by this path.
     pub(super) fn on_data(&mut self, rtt: Option<Duration>, now: Time) {
-        self.heard = Some(now);
+        self.silence.reject_until(now);
         if let Some(rtt) = rtt {
             self.srtt.sample(rtt);
         }
@@ -164,9 +165,8 @@ impl Learner {
 
     /// An Interest that left at `sent` timed out. Halves the rate if nothing came since before that; whether it did.
     pub(super) fn on_timeout(&mut self, sent: Time, ctx: &mut Ctx<'_>) -> bool {
-        let silent = self.heard.is_none_or(|heard| sent > heard);
+        let silent = self.silence.admit(sent, ctx.now);
         if silent {
-            self.heard = Some(ctx.now);
             self.set_rate(self.rate / 2.0);
             self.advertised = self.rate;
             self.monitor = Monitor::new(MAX_STORED);
@@ -175,7 +175,8 @@ impl Learner {
         silent
     }
 
-    /// u = X^0.9 − X · g − 11 · X · L, X the rate of all paths together in bytes per second, g and L those of this path.
+    /// u = X^0.9 − X · g − 11 · X · L, X the rate of all paths together in bytes per second, g and L those of this
+    /// path.
     fn utility(&self, rate: f64, measured: &Measured, latency: bool) -> f64 {
         let starts = matches!(self.mode, Mode::Starting(_));
         let total = (rate + self.others) * BYTES_PER_MBIT;

@@ -185,8 +185,8 @@ fn a_pair_over_two_paths_is_recognised_by_its_labels() {
     assert!(close(bench.data(Back { label: 1, ..back(4, 66_000, 86_864) }), 23.148_148_148_148_15));
 }
 
-// Path 1 of 20 ms and 1000 µs, path 2 of 35 ms and 432 µs: 20 and 35,000/432 = 81.018518…. Two of seven Data came by path
-// 1: 20 · 7/2 = 70; by path 2 81.018518 · 7/5 = 113.4 would do.
+// Path 1 of 20 ms and 1000 µs, path 2 of 35 ms and 432 µs: 20 and 35,000/432 = 81.018518…. Two of seven Data came by
+// path 1: 20 · 7/2 = 70; by path 2 81.018518 · 7/5 = 113.4 would do.
 #[test]
 fn every_path_has_an_estimate_and_the_window_overfills_none() {
     let mut bench = bench(json!({}), true);
@@ -216,8 +216,8 @@ fn slow_start_does_not_go_beyond_one_estimate_while_it_waits_for_another() {
     assert!(close(bench.data(by(2, back(5, 70_432, 105_432))), 6.0 + 1.0 / 6.0));
 }
 
-// Paths of 20 and 35 ms without labels. The first Data came by the longer path alone; the pair (66 − 46 = 20 ms, 81 − 46 =
-// 35 ms) would say 20/15 = 1.33 and end slow start.
+// Paths of 20 and 35 ms without labels. The first Data came by the longer path alone; the pair (66 − 46 = 20 ms, 81 −
+// 46 = 35 ms) would say 20/15 = 1.33 and end slow start.
 #[test]
 fn without_labels_round_trips_show_some_pairs_over_two_paths() {
     let mut bench = bench(json!({}), false);

@@ -18,6 +18,7 @@ mod inverse;
 mod pivot;
 
 use super::certificate::{Allocation, Level};
+use super::draws::Draws;
 use super::error::SolverError;
 use super::paths::{Path, Paths};
 use super::{AllowedLinks, Problem};
@@ -118,7 +119,7 @@ struct Filling<'a> {
     lift: Vec<f64>,
     /// A mean of the prices at this level.
     center: Vec<f64>,
-    random: u64,
+    draws: Draws,
     steps: usize,
     /// The step after which the inverse was last computed.
     inverted: usize,
@@ -163,7 +164,7 @@ impl<'a> Filling<'a> {
             level_at: None,
             lift: vec![0.0; links],
             center: Vec::new(),
-            random: 1,
+            draws: Draws(1),
             steps: 0,
             inverted: 0,
             stalled: 0,
@@ -252,7 +253,7 @@ impl<'a> Filling<'a> {
             }
             let entering = if self.stalled > MAX_STALLED_STEPS {
                 falling.append(&mut cheaper);
-                falling[self.draw(falling.len())].1
+                falling[self.draws.below(falling.len())].1
             } else {
                 self.best_of(falling, cheaper)?
             };
@@ -287,12 +288,6 @@ impl<'a> Filling<'a> {
             Member::Level => None,
         });
         paths.fold(0.0, f64::max) / highest
-    }
-
-    /// A pseudorandom number below `n`.
-    fn draw(&mut self, n: usize) -> usize {
-        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.random >> 33) as usize) % n
     }
 
     /// The known paths that are cheaper than their flow's price, with the difference.
@@ -364,7 +359,7 @@ impl<'a> Filling<'a> {
         let row = (0..gains.len()).max_by(|a, b| gains[*a].total_cmp(&gains[*b])).ok_or(SolverError::NoLinkFull)?;
         self.center.clear();
         let link = self.rows[row];
-        let room = self.capacity[link] * RELAXATION * (0.5 + 0.001 * self.draw(1000) as f64);
+        let room = self.capacity[link] * RELAXATION * (0.5 + 0.001 * self.draws.below(1000) as f64);
         self.capacity[link] = (self.capacity[link] + room).min(self.problem.links[link].rate.mbps());
         self.remove(at, row, room);
         // The level that the prices prove with the true capacities.

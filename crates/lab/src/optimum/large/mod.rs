@@ -4,21 +4,22 @@
 //! on a path, or the free capacity of a link) reaches its bound; the variable's row of the inverse then gives prices of
 //! links and flows. A path or a full link with a negative product with that row replaces the variable, and the level
 //! rises on. If there is none, not even among paths not known yet, the prices prove the level: flows with a price keep
-//! it, the others rise on. Unlike in a simplex that maximises the level, the level is never in the basis, so that a step
-//! only touches what shares links with it.
+//! it, the others rise on. Unlike in a simplex that maximises the level, the level is never in the basis, so that a
+//! step only touches what shares links with it.
 //!
 //! Any replacement would do. Paths have costs, and the one that keeps the total cost lowest is taken (the dual simplex
 //! method with a parametric right-hand side, Gass and Saaty, *Naval Research Logistics Quarterly* 2, 1955).
 //!
 //! Links are wider than they are by fractions of up to [`MAX_EXCESS`], all different, which breaks ties. Rates are
-//! those of the wider links, so they exceed the exact ones by about as much; [`super::certificate`] judges them with the
-//! true capacities.
+//! those of the wider links, so they exceed the exact ones by about as much; [`super::certificate`] judges them with
+//! the true capacities.
 
 mod factors;
 mod search;
 mod steps;
 
 use super::certificate::{Allocation, Level};
+use super::draws::Draws;
 use super::error::SolverError;
 use super::paths::{Path, Paths};
 use super::{AllowedLinks, Problem};
@@ -82,7 +83,7 @@ struct Large<'a> {
     link_cost: Vec<f64>,
     /// Prices of rows that give the least total cost.
     prices: Vec<f64>,
-    random: u64,
+    draws: Draws,
     steps: usize,
     searches: usize,
     /// Elementary operations so far, and their limit.
@@ -109,7 +110,8 @@ impl<'a> Large<'a> {
         }
         let mut groups: Vec<Vec<usize>> = equal.into_values().collect();
         groups.sort_unstable();
-        let (groups, first) = first_paths(problem, &paths, &mut search, groups);
+        let narrow = narrowness(problem);
+        let (groups, first) = first_paths(problem, &paths, &mut search, &narrow, groups);
         let links = problem.links.len();
         let capacities: Vec<f64> = problem.links.iter().map(|l| l.rate.mbps()).collect();
         let rhs: Vec<f64> = groups.iter().map(|_| 0.0).chain(capacities.iter().copied()).collect();
@@ -130,7 +132,7 @@ impl<'a> Large<'a> {
             level: 0.0,
             link_cost: Vec::new(),
             prices: vec![0.0; rows],
-            random: 1,
+            draws: Draws(1),
             steps: 0,
             searches: 0,
             work: 0,
@@ -140,14 +142,13 @@ impl<'a> Large<'a> {
         };
         let base = large.groups.len();
         for (l, capacity) in capacities.iter().enumerate() {
-            let lower = -PERTURBATION * capacity * (0.5 + 0.5 * large.draw());
+            let lower = -PERTURBATION * capacity * (0.5 + 0.5 * large.draws.unit());
             let at = (base + l) as u32;
             let (entries, path) = (vec![(at, 1.0)], Vec::new());
             large.columns.push(Column { group: NONE, path, entries, at, lower, cost: 0.0, reduced: 0.0, alpha: 0.0 });
             large.head[base + l] = l as u32;
         }
-        let narrow = narrowness(problem);
-        large.link_cost = (0..links).map(|l| narrow[l].sqrt() * (1.0 + COST_SPREAD * large.draw())).collect();
+        large.link_cost = (0..links).map(|l| narrow[l].sqrt() * (1.0 + COST_SPREAD * large.draws.unit())).collect();
         for (group, paths) in first.into_iter().enumerate() {
             for path in paths {
                 large.add(group, path);
@@ -160,12 +161,6 @@ impl<'a> Large<'a> {
         Ok(large)
     }
 
-    /// A pseudorandom number from zero to one.
-    fn draw(&mut self) -> f64 {
-        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.random >> 33) as f64 / (1u64 << 31) as f64
-    }
-
     /// Adds a path; returns its column if it is new.
     fn add(&mut self, group: usize, path: Path) -> Option<u32> {
         if self.of_group[group].iter().any(|c| self.columns[*c as usize].path == path) {
@@ -174,7 +169,7 @@ impl<'a> Large<'a> {
         let base = self.groups.len();
         let charges = self.paths.charges(&path);
         let mut cost: f64 = charges.iter().map(|(l, weight)| weight * self.link_cost[*l]).sum();
-        cost *= 1.0 + 0.05 * COST_SPREAD * self.draw();
+        cost *= 1.0 + 0.05 * COST_SPREAD * self.draws.unit();
         let own = std::iter::once((group as u32, 1.0));
         let entries: Vec<(u32, f64)> = own.chain(charges.into_iter().map(|(l, w)| ((base + l) as u32, w))).collect();
         let given: f64 = entries.iter().map(|(row, v)| v * self.prices[*row as usize]).sum();
@@ -219,7 +214,7 @@ impl<'a> Large<'a> {
             self.rate[group] = self.level;
             self.rhs[group] = self.level * self.groups[group].len() as f64;
         }
-        let relaxation = RELAXATION * (0.5 + 0.5 * self.draw());
+        let relaxation = RELAXATION * (0.5 + 0.5 * self.draws.unit());
         let limit = self.head[row] as usize;
         let scale = if limit < self.problem.links.len() { self.rhs[base + limit] } else { self.level };
         let column = &mut self.columns[limit];
@@ -260,15 +255,15 @@ fn narrowness(problem: &Problem) -> Vec<f64> {
     problem.links.iter().map(|l| widest / l.rate.mbps().max(widest * 1e-9)).collect()
 }
 
-/// The first paths of groups, which spread over fast links, and the groups that have any.
+/// The first paths of groups, which spread over links that are not `narrow`, and the groups that have any.
 fn first_paths(
     problem: &Problem,
     paths: &Paths,
     search: &mut Search,
+    narrow: &[f64],
     groups: Vec<Vec<usize>>,
 ) -> (Vec<Vec<usize>>, Vec<Vec<Path>>) {
-    let narrow = narrowness(problem);
-    let mut price = narrow.clone();
+    let mut price = narrow.to_vec();
     let mut found = Vec::new();
     for members in groups {
         let known = match &problem.flows[members[0]].routes {

@@ -1,7 +1,8 @@
 //! Large networks: against the simplex for small ones, and where the work ends.
 
+use super::super::draws::Draws;
 use super::super::*;
-use super::{Draws, random};
+use super::random;
 use proptest::prelude::*;
 
 fn link(links: &mut Vec<DirectedLink>, a: usize, b: usize, rate: f64) {
