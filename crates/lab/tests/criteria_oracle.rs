@@ -133,9 +133,12 @@ fn share_out(scenario: &mut Scenario, endless: &Scenario) {
 /// half of the rest; flows that come and go need some room to be quick.
 fn left(scenario: &Scenario) -> f64 {
     let transfers = scenario.cross.iter().filter(|c| matches!(c.kind, CrossKind::Tcp { .. })).count() as f64;
-    let come_and_go = scenario.cross.len() as f64 > transfers;
+    let steady = |kind: &CrossKind| matches!(kind, CrossKind::Tcp { .. } | CrossKind::Nada { .. });
+    let come_and_go = scenario.cross.iter().any(|c| !steady(&c.kind));
     let flows = scenario.consumers.iter().any(|c| matches!(c.traffic, Traffic::Flows(_)));
-    (if come_and_go || flows { 0.6 } else { 1.0 }) / (1.0 + transfers)
+    let media = scenario.cross.iter().any(|c| matches!(c.kind, CrossKind::Nada { .. }));
+    // The one medium takes 15 % of its link.
+    (if come_and_go || flows { 0.6 } else { 1.0 }) * (if media { 0.8 } else { 1.0 }) / (1.0 + transfers)
 }
 
 fn read(only: &[&str], set: &[String]) -> Vec<Criterion> {

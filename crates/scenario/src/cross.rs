@@ -30,12 +30,14 @@ const QUIC_ACK: Bytes = Bytes::new(28 + 11 + 7 + 16);
 enum Kind {
     Poisson,
     OnOff,
+    Nada,
     Transfer(Algorithm),
 }
 
-const KINDS: [(&str, Kind); 6] = [
+const KINDS: [(&str, Kind); 7] = [
     ("poisson", Kind::Poisson),
     ("on-off", Kind::OnOff),
+    ("nada", Kind::Nada),
     ("tcp", Kind::Transfer(Algorithm::Cubic)),
     ("tcp-reno", Kind::Transfer(Algorithm::Reno)),
     ("tcp-bbr-v1", Kind::Transfer(Algorithm::BbrV1)),
@@ -87,6 +89,7 @@ fn kind(f: &Fields<'_>) -> Option<CrossKind> {
             let (rate, on, off) = (rate(), period(f, "on"), period(f, "off"));
             Some(CrossKind::OnOff { rate: rate?, on: on?, off: off? })
         }
+        Kind::Nada => Some(CrossKind::Nada { rate: rate()? }),
         Kind::Transfer(algorithm) => {
             let help = "write a number of segments such as \"1000 packets\"";
             let segments = f.checked("packets", help, |&Packets(n)| match u32::try_from(n) {

@@ -46,6 +46,8 @@ fn a_way_by_places_becomes_directed_links_in_the_order_of_names() {
     let flow = &read(&on_off).unwrap().network().cross[0];
     let at = |ms: u64| Time::ZERO + Duration::from_millis(ms);
     assert_eq!((flow.start, flow.stop), (at(2000), Some(at(9000))));
+    let media = read(&POISSON.replace("poisson", "nada")).unwrap().network().cross[0].kind;
+    assert_eq!(media, CrossKind::Nada { rate: Rate::from_mbps(2.0) });
     let tcp = POISSON.replace("\"poisson\"\nrate = \"2Mbps\"", "\"tcp\"\npackets = \"100 packets\"");
     let kind = read(&tcp).unwrap().network().cross[0].kind;
     assert_eq!(kind, CrossKind::Tcp { algorithm: Algorithm::Cubic, segments: Some(100), ack: 52 });
@@ -84,6 +86,7 @@ fn errors_in_cross_traffic_are_reported_with_line_and_remedy() {
         ("\"poisson\"", "\"poison\"", 21, "is not known", "did you mean \"poisson\""),
         ("\"poisson\"", "\"tcp-bbr\"", 21, "is not known", "tcp-bbr-v1"),
         ("\"poisson\"", "\"quic\"", 21, "is not known", "quic-reno"),
+        ("\"poisson\"\nrate = \"2Mbps\"", "\"nada\"", 18, "has no rate", "add rate"),
         ("\"poisson\"", "\"quic-reno\"", 22, "unknown key \"rate\"", ""),
         ("\"poisson\"", "\"on-off\"", 18, "has no on", "add on"),
         ("\"poisson\"", "\"tcp\"", 22, "unknown key \"rate\"", ""),

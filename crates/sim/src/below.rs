@@ -50,6 +50,11 @@ pub enum CrossKind {
         /// Mean length of off periods, exponentially distributed.
         off: Duration,
     },
+    /// Adaptive real-time media, controlled by NADA (RFC 8698).
+    Nada {
+        /// The highest rate.
+        rate: Rate,
+    },
     /// A transfer with TCP or QUIC ([`crate::tcp`]), whose acknowledgements use the return path.
     Tcp {
         /// What controls it.
@@ -62,13 +67,13 @@ pub enum CrossKind {
 }
 
 impl CrossFlow {
-    /// The mean gap between its datagrams while it sends; `None` for TCP and QUIC.
+    /// The mean gap between its datagrams while it sends; `None` where a law decides.
     pub(crate) fn gap(&self) -> Option<Duration> {
         match self.kind {
             CrossKind::Poisson { rate } | CrossKind::OnOff { rate, .. } => {
                 Some(rate.transmission_time(Bytes::new(self.size.into())))
             }
-            CrossKind::Tcp { .. } => None,
+            CrossKind::Nada { .. } | CrossKind::Tcp { .. } => None,
         }
     }
 }
@@ -116,7 +121,7 @@ fn check_cross(network: &Network, flow: &CrossFlow) -> Result<(), String> {
         |size: u32| if (1..=LARGEST).contains(&size) { Ok(()) } else { Err(format!("has datagrams of {size} B")) };
     size(flow.size)?;
     match flow.kind {
-        CrossKind::Poisson { rate } if rate == Rate::ZERO => Err("has rate zero".into()),
+        CrossKind::Poisson { rate } | CrossKind::Nada { rate } if rate == Rate::ZERO => Err("has rate zero".into()),
         CrossKind::OnOff { rate, on, off } if rate == Rate::ZERO || on == Duration::ZERO || off == Duration::ZERO => {
             Err("has rate zero, or is never on or never off".into())
         }

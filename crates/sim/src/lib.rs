@@ -85,6 +85,7 @@ pub mod engine;
 pub mod flows;
 mod groups;
 mod mtu;
+mod nada;
 pub mod network;
 pub mod observer;
 pub mod outcome;

@@ -225,3 +225,36 @@ fn other_traffic_that_cannot_be_is_rejected() {
     let huge = CrossFlow { size: 70_000, ..flow(vec![2], kind) };
     assert!(network(vec![huge], 1).check().is_err());
 }
+
+// Alone on 10 Mbit/s it reaches its highest rate within seconds (from 150 kbit/s by 1.2 a report; ten times takes 13
+// reports) and keeps it: 1 Mbit/s of 1500 B are 83 datagrams a second.
+#[test]
+fn adaptive_media_alone_reaches_its_highest_rate_and_keeps_it() {
+    let media = CrossKind::Nada { rate: Rate::from_mbps(1.0) };
+    let outcome = simulate(&network(vec![flow(vec![2], media)], 60));
+    let counters = outcome.cross[0];
+    assert!((4_700..=5_000).contains(&counters.sent), "{counters:?}");
+    assert!(counters.sent - counters.delivered <= 2, "{counters:?}");
+}
+
+// 10 Mbit/s carry four of 3 Mbit/s each with a queue: at rest all have the same signal, so the same rate (RFC 8698
+// §4.3), 2.5 Mbit/s; the signal is 10 · 3 / 2.5 = 12 ms.
+#[test]
+fn adaptive_media_share_a_link_evenly_and_keep_its_queue_short() {
+    let media = CrossKind::Nada { rate: Rate::from_mbps(3.0) };
+    let outcome = simulate(&network((0..4).map(|_| flow(vec![2], media)).collect(), 120));
+    let rates: Vec<f64> = outcome.cross.iter().map(|c| c.delivered as f64 * 1500.0 * 8.0 / 120.0 / 1e6).collect();
+    assert!(rates.iter().sum::<f64>() > 9.2, "{rates:?}");
+    assert!(rates.iter().all(|rate| (2.1..2.9).contains(rate)), "{rates:?}");
+    assert!(outcome.cross.iter().all(|c| c.sent - c.delivered < 40), "no loss but what is under way");
+}
+
+// CUBIC keeps a queue of 25 to 50 packets (30 to 60 ms) there; media react to it and keep more than their least rate.
+#[test]
+fn adaptive_media_yield_to_a_transfer_that_fills_the_buffer_and_do_not_starve() {
+    let media = CrossKind::Nada { rate: Rate::from_mbps(3.0) };
+    let tcp = CrossKind::Tcp { algorithm: Algorithm::Cubic, segments: None, ack: 52 };
+    let outcome = simulate(&network(vec![flow(vec![2], media), flow(vec![2], tcp)], 120));
+    let rate = outcome.cross[0].delivered as f64 * 1500.0 * 8.0 / 120.0 / 1e6;
+    assert!((0.3..2.0).contains(&rate), "{rate}");
+}

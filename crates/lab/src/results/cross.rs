@@ -44,7 +44,7 @@ impl CrossRun {
             let headers = match traffic.kind {
                 CrossKind::Tcp { algorithm: Algorithm::QuicReno, .. } => QUIC_HEADERS,
                 CrossKind::Tcp { .. } => TCP_HEADERS,
-                CrossKind::Poisson { .. } | CrossKind::OnOff { .. } => 0,
+                CrossKind::Poisson { .. } | CrossKind::OnOff { .. } | CrossKind::Nada { .. } => 0,
             };
             let bits = counters.delivered * 8 * traffic.size.get().saturating_sub(headers);
             CrossRun {

@@ -1,17 +1,21 @@
 //! Cross traffic: it uses the same queues as NDN packets, and nodes do not process it.
 
 use super::Net;
+use crate::nada;
 use crate::network::{CrossFlow, CrossKind, Network};
 use crate::outcome::CrossCounters;
 use crate::schedule::{Due, EventRank, Schedule};
 use crate::tcp::{Ack, Receiver, Segment, Sender};
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::packet::{Fragment, Packet, flags};
-use ndnweir_core::units::{Duration, Time};
+use ndnweir_core::units::{Bytes, Duration, Time};
 
 /// Labels of the random streams (see [`Rng::derive`]).
 const STREAM: u64 = 0x6372_6f73;
 const LAW: u64 = 1;
+
+/// Bytes of a report of NADA's receiver: IPv4, UDP and RTCP headers, and the three values (RFC 8698 §5.3). Ours.
+const REPORT: u32 = 28 + 12 + 16;
 
 /// The state of a flow's source.
 #[derive(Debug)]
@@ -19,7 +23,16 @@ enum State {
     Poisson,
     /// On until this time.
     OnOff(Time),
+    Nada(Box<Media>),
     Tcp(Box<(Sender, Receiver)>),
+}
+
+/// Both ends of a flow of media, and when its receiver next reports.
+#[derive(Debug)]
+struct Media {
+    sender: nada::Sender,
+    receiver: nada::Receiver,
+    report: Time,
 }
 
 /// A flow, with both of its ends.
@@ -49,6 +62,11 @@ impl Cross {
             let state = match given.kind {
                 CrossKind::Poisson { .. } => State::Poisson,
                 CrossKind::OnOff { on, .. } => State::OnOff(given.start + rng.exponential(on)),
+                CrossKind::Nada { rate } => State::Nada(Box::new(Media {
+                    sender: nada::Sender::new(rate, Bytes::new(given.size.into()), given.start),
+                    receiver: nada::Receiver::default(),
+                    report: given.start + nada::DELTA,
+                })),
                 CrossKind::Tcp { algorithm, segments, .. } => {
                     let law = Rng::derive(seed, &[STREAM, number as u64, LAW]);
                     let sender = Sender::new(algorithm, segments.unwrap_or(u32::MAX), given.size, law);
@@ -105,6 +123,10 @@ impl Flow {
             self.next = Time::NEVER;
             return None;
         }
+        if let State::Nada(media) = &mut self.state {
+            let number = media.sender.poll_transmit(now)?;
+            return Some(Packet { nonce: number, payload: micros(now), size: given.size, ..datagram() });
+        }
         if now < self.next {
             return None;
         }
@@ -135,9 +157,16 @@ impl Flow {
         match &self.state {
             State::Tcp(ends) if ends.0.poll_timeout() == Time::NEVER && ends.0.counters().sent == 0 => given.start,
             State::Tcp(ends) => ends.0.poll_timeout(),
+            State::Nada(_) if self.next == Time::NEVER => Time::NEVER,
+            State::Nada(media) => media.sender.next().min(media.report),
             _ => self.next,
         }
     }
+}
+
+/// The microseconds of a time, which wrap after an hour and more.
+fn micros(now: Time) -> u32 {
+    (now.nanos() / 1000) as u32
 }
 
 /// The fields that all datagrams have in common.
@@ -151,7 +180,22 @@ impl Net<'_> {
         if let State::Tcp(ends) = &mut self.cross.flows[number].state {
             ends.0.handle_timeout(now);
         }
+        self.cross_report(now, number);
         self.cross_send(now, number);
+    }
+
+    /// A receiver of media reports if it is time to.
+    fn cross_report(&mut self, now: Time, number: usize) {
+        let State::Nada(media) = &mut self.cross.flows[number].state else { return };
+        if now < media.report {
+            return;
+        }
+        media.report = now + nada::DELTA;
+        let Some(report) = media.receiver.report(now) else { return };
+        if let Some(wire) = self.cross.wire(number, true, 0) {
+            let channel = self.cross.first_channel + 2 * number as u32 + 1;
+            self.offer(now, wire, channel, Packet { nonce: report, size: REPORT, ..datagram() });
+        }
     }
 
     /// Sends all datagrams that a flow may send now.
@@ -181,6 +225,18 @@ impl Net<'_> {
         }
         let given = &self.cross.given[number];
         let flow = &mut self.cross.flows[number];
+        if let State::Nada(media) = &mut flow.state {
+            if back {
+                if let Some(report) = media.receiver.take(packet.nonce) {
+                    media.sender.report(now, report);
+                }
+                return;
+            }
+            flow.counters.delivered += 1;
+            let delay = Duration::from_micros(micros(now).wrapping_sub(packet.payload).into());
+            let sent = Time::from_nanos(now.nanos().saturating_sub(delay.nanos()));
+            return media.receiver.datagram(now, packet.nonce, sent, packet.size);
+        }
         let State::Tcp(ends) = &mut flow.state else {
             flow.counters.delivered += 1;
             return;
