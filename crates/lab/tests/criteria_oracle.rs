@@ -111,7 +111,8 @@ fn share_out(scenario: &mut Scenario, endless: &Scenario) {
         for (node, hops) in hops.iter().enumerate() {
             let weight = |face: u16| rates.get(&(name, node, face)).copied().unwrap_or_default();
             let weights: Vec<f64> = hops.iter().map(|hop| weight(hop.face.0)).collect();
-            if weights.iter().any(|weight| *weight > 0.0) {
+            // With one next hop there is nothing to share, and a node takes few choices by prefix.
+            if hops.len() > 1 && weights.iter().any(|weight| *weight > 0.0) {
                 let strategy = json!({ "strategy": { "name": "weighted", "weights": weights } });
                 prefixes.entry(node).or_default().insert(name.to_owned(), strategy);
             }

@@ -19,7 +19,7 @@ struct Moody {
 }
 
 impl Moody {
-    fn stir(&mut self, now: Time, what: u64) {
+    fn mix(&mut self, now: Time, what: u64) {
         assert!(now >= self.last, "time does not go back");
         self.last = now;
         self.state = (self.state ^ what ^ now.nanos()).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
@@ -31,7 +31,7 @@ impl Marker for Moody {
         true
     }
     fn on_enqueue(&mut self, event: &EnqueueEvent<'_>, ctx: &mut Ctx<'_>) -> Verdict {
-        self.stir(
+        self.mix(
             ctx.now,
             u64::from(event.queue.packets) << 32 | event.queue.bytes.get() ^ u64::from(event.packet.size),
         );
@@ -42,14 +42,14 @@ impl Marker for Moody {
         }
     }
     fn on_dequeue(&mut self, event: &DequeueEvent, ctx: &mut Ctx<'_>) -> Verdict {
-        self.stir(ctx.now, event.size.get() << 8 | event.kind as u64 ^ event.sojourn.nanos());
+        self.mix(ctx.now, event.size.get() << 8 | event.kind as u64 ^ event.sojourn.nanos());
         Verdict::Pass
     }
     fn on_idle(&mut self, ctx: &mut Ctx<'_>) {
-        self.stir(ctx.now, 1);
+        self.mix(ctx.now, 1);
     }
     fn on_overflow(&mut self, event: &EnqueueEvent<'_>, ctx: &mut Ctx<'_>) {
-        self.stir(ctx.now, u64::from(event.queue.packets) << 32 | u64::from(event.packet.size));
+        self.mix(ctx.now, u64::from(event.queue.packets) << 32 | u64::from(event.packet.size));
     }
 }
 

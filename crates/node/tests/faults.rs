@@ -55,7 +55,7 @@ fn a_face_that_goes_down_loses_what_has_not_left_completely() {
         assert_eq!(out.len() - lost, 1, "one Data had left");
         let counters = node.face_counters(us(11_500), FaceId(0));
         assert_eq!((counters.drops[DOWN], counters.cut, counters.queue_packets), (3, 1, 0));
-        assert!(give(&mut node, ms(12), 0, interest(7, 7)).is_empty(), "deaf");
+        assert!(give(&mut node, ms(12), 0, interest(7, 7)).is_empty(), "a node that is down sends nothing");
         node.set_up(ms(13), FaceId(0), true);
         let out = give(&mut node, ms(13), 0, interest(3, 8));
         assert_eq!(out[0].end, ms(14), "answered from the store by an empty queue");
