@@ -144,7 +144,7 @@ impl Receiver {
     /// MULTILOSS + 1 average loss intervals after the last loss.
     fn warped(&self, queue: f64) -> f64 {
         let Some(&open) = self.intervals.front() else { return queue };
-        let bent = if queue > QTH_MS { QTH_MS * (-LAMBDA * (queue - QTH_MS) / QTH_MS).exp() } else { queue };
+        let bent = if queue > QTH_MS { QTH_MS * libm::exp(-LAMBDA * (queue - QTH_MS) / QTH_MS) } else { queue };
         let closed = self.intervals.iter().skip(1).zip(WEIGHTS);
         let (sum, weight) = closed.fold((0.0, 0.0), |(sum, of), (&n, w)| (sum + w * f64::from(n), of + w));
         let average = if weight > 0.0 { sum / weight } else { f64::from(open).max(1.0) };
