@@ -96,10 +96,10 @@ fn share_out(scenario: &mut Scenario, endless: &Scenario) {
     let mut rates: BTreeMap<(&str, usize, u16), f64> = BTreeMap::new();
     let place = |name: &str| endless.consumers.iter().position(|c| c.name == name).unwrap();
     for (flow, paths) in problem.flows.iter().zip(&allocation.paths) {
+        let name = endless.consumers[place(&flow.name)].prefix.as_str();
         for (hop, rate) in paths.iter().flat_map(|(path, rate)| path.iter().map(move |hop| (*hop, *rate))) {
             // Interests take the opposite direction.
             let interest = &topology.channels[hop ^ 1];
-            let name = endless.consumers[place(&flow.name)].prefix.as_str();
             *rates.entry((name, interest.from as usize, interest.out_face)).or_default() += rate;
         }
     }
@@ -133,13 +133,16 @@ fn share_out(scenario: &mut Scenario, endless: &Scenario) {
 /// The part of the fair rates that other traffic leaves. Of datagrams that come and go it is what is always free and
 /// half of the rest; flows that come and go need some room to be quick.
 fn left(scenario: &Scenario) -> f64 {
-    let transfers = scenario.cross.iter().filter(|c| matches!(c.kind, CrossKind::Tcp { .. })).count() as f64;
-    let steady = |kind: &CrossKind| matches!(kind, CrossKind::Tcp { .. } | CrossKind::Nada { .. });
-    let come_and_go = scenario.cross.iter().any(|c| !steady(&c.kind));
+    let each = |cross: &CrossKind| match cross {
+        CrossKind::Poisson { .. } | CrossKind::OnOff { .. } => 0.6,
+        // The media of the criteria take at most 15 % of their link.
+        CrossKind::Nada { .. } => 0.8,
+        CrossKind::Tcp { .. } => 1.0,
+    };
+    let others = scenario.cross.iter().map(|c| each(&c.kind)).fold(1.0, f64::min);
     let flows = scenario.consumers.iter().any(|c| matches!(c.traffic, Traffic::Flows(_)));
-    let media = scenario.cross.iter().any(|c| matches!(c.kind, CrossKind::Nada { .. }));
-    // The one medium takes 15 % of its link.
-    (if come_and_go || flows { 0.6 } else { 1.0 }) * (if media { 0.8 } else { 1.0 }) / (1.0 + transfers)
+    let transfers = scenario.cross.iter().filter(|c| matches!(c.kind, CrossKind::Tcp { .. })).count() as f64;
+    (if flows { 0.6 } else { others }) / (1.0 + transfers)
 }
 
 fn read(only: &[&str], set: &[String]) -> Vec<Criterion> {

@@ -108,10 +108,10 @@ impl Receiver {
     pub fn report(&mut self, now: Time) -> Option<u32> {
         let (last, least) = (self.last?, self.least?);
         self.forget(now);
-        let queueing = |delay: Duration| delay.nanos().saturating_sub(least.nanos()) as f64 / 1e6;
+        let queueing = |delay: Duration| (delay - least).millis();
         let first = self.window.iter().map(|a| a.number).min().unwrap_or(last.number);
         let expected = last.number.saturating_sub(first) + 1;
-        let lost = f64::from(expected).max(1.0) - self.window.len().max(1) as f64;
+        let lost = f64::from(expected) - self.window.len().max(1) as f64;
         let ratio = (lost / f64::from(expected)).clamp(0.0, 1.0);
         self.loss += ALPHA * (ratio - self.loss);
         let recent = self.window.iter().rev().take(TAPS).map(|a| a.delay);
@@ -121,8 +121,8 @@ impl Receiver {
         let calm = self.window.iter().all(|a| queueing(a.delay) < QEPS_MS);
         let bits: u64 = self.window.iter().map(|a| u64::from(a.size) * 8).sum();
         let received_bps = bits as f64 / LOGWIN.secs();
-        let echo = Time::from_nanos(last.at.nanos() - last.delay.nanos());
-        let report = Report { signal_ms, ramps_up: calm && ratio == 0.0, received_bps, echo };
+        let ramps_up = calm && ratio == 0.0;
+        let report = Report { signal_ms, ramps_up, received_bps, echo: last.at - last.delay };
         self.reported += 1;
         self.reports.push_back((self.reported, report));
         if self.reports.len() > MOST_REPORTS {

@@ -192,23 +192,25 @@ impl Net<'_> {
         }
         media.report = now + nada::DELTA;
         let Some(report) = media.receiver.report(now) else { return };
-        if let Some(wire) = self.cross.wire(number, true, 0) {
-            let channel = self.cross.first_channel + 2 * number as u32 + 1;
-            self.offer(now, wire, channel, Packet { nonce: report, size: REPORT, ..datagram() });
+        self.cross_offer(now, number, true, Packet { nonce: report, size: REPORT, ..datagram() });
+    }
+
+    /// A flow's datagram sets out, on its path or back.
+    fn cross_offer(&mut self, now: Time, number: usize, back: bool, packet: Packet) {
+        let channel = self.cross.first_channel + 2 * number as u32 + u32::from(back);
+        if let Some(wire) = self.cross.wire(number, back, 0) {
+            self.offer(now, wire, channel, packet);
         }
     }
 
     /// Sends all datagrams that a flow may send now.
     fn cross_send(&mut self, now: Time, number: usize) {
-        let channel = self.cross.first_channel + 2 * number as u32;
         loop {
             let given = &self.cross.given[number];
             let flow = &mut self.cross.flows[number];
             let Some(packet) = flow.emit(now, given) else { break };
             flow.counters.sent += 1;
-            if let Some(wire) = self.cross.wire(number, false, 0) {
-                self.offer(now, wire, channel, packet);
-            }
+            self.cross_offer(now, number, false, packet);
         }
         let flow = &self.cross.flows[number];
         let due = flow.due(&self.cross.given[number]).max(now);
@@ -234,8 +236,7 @@ impl Net<'_> {
             }
             flow.counters.delivered += 1;
             let delay = Duration::from_micros(micros(now).wrapping_sub(packet.payload).into());
-            let sent = Time::from_nanos(now.nanos().saturating_sub(delay.nanos()));
-            return media.receiver.datagram(now, packet.nonce, sent, packet.size);
+            return media.receiver.datagram(now, packet.nonce, now - delay, packet.size);
         }
         let State::Tcp(ends) = &mut flow.state else {
             flow.counters.delivered += 1;
@@ -255,8 +256,6 @@ impl Net<'_> {
         flow.counters.delivered += u64::from(fresh);
         let answer =
             Packet { nonce: ack.segment, payload: ack.transmission, lifetime_ms: ack.next, size, ..datagram() };
-        if let Some(wire) = self.cross.wire(number, true, 0) {
-            self.offer(now, wire, channel + 1, answer);
-        }
+        self.cross_offer(now, number, true, answer);
     }
 }
