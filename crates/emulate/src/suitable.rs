@@ -4,7 +4,7 @@ use ndnweir_core::registry::Family;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Bytes, Duration};
 use ndnweir_net::emulator::UDP_FRAMING;
-use ndnweir_scenario::{Change, Link, NodeKind, Routes, Scenario, Traffic};
+use ndnweir_scenario::{Change, Direction, Link, NodeKind, Routes, Scenario, Traffic};
 use ndnweir_wire::signature::DigestSha256;
 use ndnweir_wire::{Component, DataBuilder, InterestBuilder, Name};
 
@@ -51,7 +51,7 @@ pub enum Unsuitable {
          begins"
     )]
     Trace(String),
-    /// A link changes signals, or has a discipline of its own.
+    /// A link changes signals, marks by its own queue, or has a discipline of its own.
     #[error(
         "link {0} changes marks or header fields, or has a discipline of its own: emulated links read no NDN packets, \
          and emulated forwarders have their scheme's discipline on all faces; simulate this"
@@ -120,7 +120,8 @@ pub fn check(scenario: &Scenario) -> Result<(), Unsuitable> {
         return Err(Unsuitable::Trace(link.name.clone()));
     }
     let changes = |link: &&Link| {
-        [&link.forward, &link.backward].into_iter().any(|d| d.discipline.is_some() || !d.signals.is_none())
+        let own = |d: &Direction| d.discipline.is_some() || !d.signals.is_none() || d.mark_after.is_some();
+        [&link.forward, &link.backward].into_iter().any(own)
     };
     if let Some(link) = scenario.links.iter().find(changes) {
         return Err(Unsuitable::Signals(link.name.clone()));
@@ -215,8 +216,10 @@ mod tests {
         assert!(rejected(&of("cellular", &[])).contains("link B-C follows a trace"));
         assert!(rejected(&of("dumbbell", &["link.R1-R2.mtu=200B"])).contains("write 284B or more"));
         check(&of("dumbbell", &["link.R1-R2.mtu=284B"])).unwrap();
-        for own in ["marks=clear", "backward.fields=least", "discipline=drr"] {
-            let problem = rejected(&of("dumbbell", &[&format!("link.R1-R2.{own}")]));
+        for (name, own) in
+            [("dumbbell", "marks=clear"), ("dumbbell", "backward.fields=least"), ("dumbbell", "discipline=drr")]
+        {
+            let problem = rejected(&of(name, &[&format!("link.R1-R2.{own}")]));
             assert!(problem.contains("link R1-R2 changes marks") && problem.contains("simulate this"), "{problem}");
         }
         for (more, reason) in [

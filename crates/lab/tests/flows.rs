@@ -37,7 +37,11 @@ fn consumer(text: &str) -> String {
 const LONG: &str = "[[consumer]]\nname = \"B\"\nnode = \"D\"\nprefix = \"/p/long\"\n";
 
 fn compare(text: &str, scheme: &str, seeds: &[u64]) -> Comparison {
-    let source = Source::from_text("x.toml", &format!("{NETWORK}{text}"), Path::new("")).unwrap();
+    run(&format!("{NETWORK}{text}"), scheme, seeds)
+}
+
+fn run(text: &str, scheme: &str, seeds: &[u64]) -> Comparison {
+    let source = Source::from_text("x.toml", text, Path::new("")).unwrap();
     let scenario = source.validate().unwrap_or_else(|problems| panic!("{problems}"));
     let schemes = choose(&scenario, &[scheme.to_owned()]).unwrap();
     let experiment = Experiment { scenario, schemes, seeds: seeds.to_vec(), events: Vec::new() };
@@ -130,4 +134,34 @@ fn results_are_the_same_for_the_same_seed_and_others_for_another() {
     let one = compare(&text, "pcon", &[1]).to_summary();
     assert_eq!(one, compare(&text, "pcon", &[1]).to_summary());
     assert_ne!(one, compare(&text, "pcon", &[2]).to_summary());
+}
+
+/// Flows of 50 Data, all requested at once, with a cache of so many Data at R.
+fn fifty_each(rate: &str, keys: &str, cache: u32) -> FlowsRun {
+    let names = "\"D\", \"R\", \"B\"]";
+    let network = NETWORK.replace(names, &format!("\"D\", \"B\"]\n[[node]]\nname = \"R\"\ncache = {cache}"));
+    let scheme = "[scheme.burst]\nconsumer = { name = \"fixed\", window = 500 }\n";
+    let keys = format!("arrivals = \"constant\"\nrate = \"{rate}\"\nsizes = \"51200B\"\n{keys}");
+    flows(&run(&format!("{network}{}{scheme}", consumer(&keys)), "burst", &[1]))
+}
+
+#[test]
+fn an_object_of_a_catalogue_comes_from_a_cache_when_it_is_fetched_again() {
+    let slowdown = fifty_each("1/s", "catalogue = 1", 1000).slowdown.unwrap();
+    assert!(slowdown.max > 0.99, "the first comes from the producer: {slowdown:?}");
+    // 2 ms to R and 100 Mbit/s instead of 12 ms and 10 Mbit/s.
+    assert!(slowdown.p50 < 0.2, "{slowdown:?}");
+}
+
+#[test]
+fn without_caches_a_catalogue_changes_no_flow() {
+    let [alike, unlike] = ["catalogue = 50", ""].map(|keys| fifty_each("5/s", keys, 0));
+    assert_eq!(format!("{alike:?}"), format!("{unlike:?}"));
+}
+
+#[test]
+fn a_consumer_does_not_fetch_an_object_twice_at_once() {
+    let found = fifty_each("100/s", "catalogue = 1", 0);
+    assert_eq!(found.active_max, 1);
+    assert!(found.rejected > 1000 && found.completed > 200, "{found:?}");
 }

@@ -31,6 +31,8 @@ pub struct Port {
     trace: Option<TraceCursor>,
     limit: Limit,
     framing: Bytes,
+    /// NDN packets that wait longer are marked.
+    mark_after: Option<Duration>,
     up: bool,
     queue: VecDeque<QueuedPacket>,
     /// How many at the front of `queue` have started: 0 or 1 after settling.
@@ -44,7 +46,8 @@ impl Port {
     pub fn new(rate: Option<Rate>, limit: Limit, framing: Bytes) -> Port {
         let (queue, counters) = (VecDeque::new(), FaceCounters::default());
         let waiting_bytes = Bytes::ZERO;
-        Port { rate, trace: None, limit, framing, up: true, queue, started: 0, waiting_bytes, counters }
+        let (trace, mark_after) = (None, None);
+        Port { rate, trace, limit, framing, mark_after, up: true, queue, started: 0, waiting_bytes, counters }
     }
 
     /// An empty one that delivers as a trace says. A packet waits until it has left, so none counts as being on the
@@ -54,8 +57,15 @@ impl Port {
         Port { trace: Some(TraceCursor::new(trace)), ..Port::new(rate, limit, framing) }
     }
 
-    /// Takes a packet; the instants its transmission starts and ends, or nothing if it is dropped.
-    pub fn offer(&mut self, now: Time, packet: &Packet) -> Option<(Time, Time)> {
+    /// Marks NDN packets that wait longer than this, as a switch with a threshold for ECN does (RFC 3168) whose mark the
+    /// end of the tunnel copies (RFC 6040); none marks nothing.
+    pub fn marking(self, mark_after: Option<Duration>) -> Port {
+        Port { mark_after, ..self }
+    }
+
+    /// Takes a packet, and marks it if it waits for long; the instants its transmission starts and ends, or nothing if
+    /// it is dropped.
+    pub fn offer(&mut self, now: Time, packet: &mut Packet) -> Option<(Time, Time)> {
         self.settle(now);
         let size = packet.bytes() + self.framing;
         self.counters.offered_packets += 1;
@@ -82,6 +92,12 @@ impl Port {
             (None, Some(rate)) => (start, start + rate.transmission_time(size)),
             (None, None) => (now, now),
         };
+        if let Some(kind) = kind_of(packet)
+            && self.mark_after.is_some_and(|after| start.since(now) > after)
+        {
+            packet.mark = packet.mark.max(1);
+            self.counters.count_mark(kind);
+        }
         let entry = QueuedPacket { joined: now, start, end, size, kind: kind_of(packet), started: false };
         self.waiting_bytes += size;
         self.queue.push_back(entry);
@@ -195,11 +211,11 @@ mod tests {
     #[test]
     fn packets_leave_one_after_the_other_and_the_one_on_the_directed_link_does_not_wait() {
         let mut port = port(Limit::Packets(2));
-        assert_eq!(port.offer(us(0), &data(100)), Some((us(0), us(100))));
-        assert_eq!(port.offer(us(0), &data(100)), Some((us(100), us(200))));
-        assert_eq!(port.offer(us(99), &data(100)), Some((us(200), us(300))));
-        assert_eq!(port.offer(us(99), &data(100)), None);
-        assert_eq!(port.offer(us(100), &data(100)), Some((us(300), us(400))), "a departure precedes an arrival");
+        assert_eq!(port.offer(us(0), &mut data(100)), Some((us(0), us(100))));
+        assert_eq!(port.offer(us(0), &mut data(100)), Some((us(100), us(200))));
+        assert_eq!(port.offer(us(99), &mut data(100)), Some((us(200), us(300))));
+        assert_eq!(port.offer(us(99), &mut data(100)), None);
+        assert_eq!(port.offer(us(100), &mut data(100)), Some((us(300), us(400))), "a departure precedes an arrival");
         let counters = port.counters(us(400));
         counters.check().unwrap();
         assert_eq!((counters.data_packets, counters.drops.overflow, counters.overflow_data_bits), (4, 1, 800));
@@ -209,8 +225,8 @@ mod tests {
     #[test]
     fn a_new_rate_holds_for_the_bits_not_sent_yet() {
         let mut port = port(Limit::Bytes(Bytes::new(1000)));
-        port.offer(us(0), &data(100));
-        port.offer(us(0), &data(100));
+        port.offer(us(0), &mut data(100));
+        port.offer(us(0), &mut data(100));
         let mut departures = Vec::new();
         port.set_rate(us(50), Rate::from_mbps(16.0), &mut departures);
         assert_eq!(departures, [(us(0), us(75)), (us(75), us(125))]);
@@ -222,13 +238,13 @@ mod tests {
         let trace = RateTrace::parse("2\n5\n").unwrap();
         let mut port = Port::traced(trace, Limit::Packets(2), Bytes::ZERO);
         let ms = |n: u64| us(n * 1000);
-        assert_eq!(port.offer(ms(0), &data(1504)), Some((ms(2), ms(2))));
-        assert_eq!(port.offer(ms(1), &data(1504)), Some((ms(5), ms(5))));
-        assert_eq!(port.offer(ms(1), &data(1504)), None, "two wait");
-        assert_eq!(port.offer(ms(2), &data(1504)), Some((ms(7), ms(7))));
+        assert_eq!(port.offer(ms(0), &mut data(1504)), Some((ms(2), ms(2))));
+        assert_eq!(port.offer(ms(1), &mut data(1504)), Some((ms(5), ms(5))));
+        assert_eq!(port.offer(ms(1), &mut data(1504)), None, "two wait");
+        assert_eq!(port.offer(ms(2), &mut data(1504)), Some((ms(7), ms(7))));
         assert_eq!(port.set_up(ms(6), false), 1);
         port.set_up(ms(6), true);
-        assert_eq!(port.offer(ms(6), &data(1504)), Some((ms(7), ms(7))), "what was not used is there again");
+        assert_eq!(port.offer(ms(6), &mut data(1504)), Some((ms(7), ms(7))), "what was not used is there again");
         let mut departures = Vec::new();
         port.set_rate(ms(6), Rate::from_mbps(1.504 * 8.0), &mut departures);
         assert_eq!(departures, [(ms(6), ms(7))]);
@@ -239,14 +255,31 @@ mod tests {
     fn a_port_that_goes_down_loses_what_has_not_left() {
         let mut port = port(Limit::Packets(9));
         for _ in 0..3 {
-            port.offer(us(0), &data(100));
+            port.offer(us(0), &mut data(100));
         }
         assert_eq!(port.set_up(us(100), false), 2);
-        assert_eq!(port.offer(us(150), &data(100)), None);
+        assert_eq!(port.offer(us(150), &mut data(100)), None);
         port.set_up(us(200), true);
-        assert_eq!(port.offer(us(300), &data(100)), Some((us(300), us(400))));
+        assert_eq!(port.offer(us(300), &mut data(100)), Some((us(300), us(400))));
         let counters = port.counters(us(300));
         counters.check().unwrap();
         assert_eq!(counters.drops[DropCause::Down], 3);
+    }
+
+    // A byte takes 1 us: the second waits 100 us, the third 200, and a foreign packet 300.
+    #[test]
+    fn ndn_packets_that_wait_longer_than_the_threshold_are_marked_and_others_are_not() {
+        let mut port = port(Limit::Packets(9)).marking(Some(Duration::from_micros(150)));
+        let mut marks = |packet: Packet| {
+            let mut packet = packet;
+            port.offer(us(0), &mut packet).unwrap();
+            packet.mark
+        };
+        assert_eq!([marks(data(100)), marks(data(100)), marks(data(100))], [0, 0, 1]);
+        assert_eq!(marks(Packet { flags: flags::FOREIGN, ..data(100) }), 0, "it is no NDN packet");
+        assert_eq!(marks(Packet { mark: 7, ..data(100) }), 7, "a higher mark stays");
+        assert_eq!(marks(Packet { kind: Kind::Interest, ..data(100) }), 1);
+        let counters = port.counters(us(0));
+        assert_eq!((counters.data_marks, counters.interest_marks), (2, 1));
     }
 }

@@ -164,6 +164,15 @@ pub struct FaceCounters {
 }
 
 impl FaceCounters {
+    /// Counts a mark that is set here.
+    pub fn count_mark(&mut self, kind: Kind) {
+        match kind {
+            Kind::Data => self.data_marks += 1,
+            Kind::Interest => self.interest_marks += 1,
+            Kind::Nack => {}
+        }
+    }
+
     /// Counts a packet whose transmission has started.
     #[inline]
     pub fn count_started(&mut self, kind: Kind, bits: u64) {

@@ -456,11 +456,7 @@ impl Egress {
 
     fn mark(&mut self, packet: &mut Packet, level: u8) {
         packet.mark = packet.mark.max(level.max(1));
-        match packet.kind {
-            Kind::Data => self.counters.data_marks += 1,
-            Kind::Interest => self.counters.interest_marks += 1,
-            Kind::Nack => {}
-        }
+        self.counters.count_mark(packet.kind);
     }
 
     #[cold]

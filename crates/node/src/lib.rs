@@ -76,6 +76,7 @@ mod strategies;
 pub mod streams;
 pub mod uses;
 mod wheel;
+mod zipf;
 
 pub use config::{FaceConfig, NodeConfig, Transmit};
 pub use counters::{DropCause, Drops, FaceCounters, NodeCounters};
@@ -87,3 +88,4 @@ pub use node::{Custom, Node};
 pub use server::{Server, ServerConfig};
 pub use shares::FaceClass;
 pub use strategies::StrategyChoiceId;
+pub use zipf::Zipf;

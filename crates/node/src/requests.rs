@@ -2,6 +2,7 @@
 
 use crate::fetcher::{Arrival, FetcherCounters};
 use crate::server::{grown, millis};
+use crate::zipf::Zipf;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use ndnweir_core::ctx::Rng;
@@ -74,8 +75,8 @@ struct Pending {
 enum NextRequest {
     /// The next segment, so many in all.
     Sequence { next: u64, total: Option<u64> },
-    /// A draw from the catalogue: `cumulative[r]` is the probability of rank `r` or lower.
-    Catalogue { cumulative: Vec<f64>, rng: Rng },
+    /// A draw from the catalogue.
+    Catalogue { ranks: Zipf, rng: Rng },
 }
 
 /// The application.
@@ -115,7 +116,7 @@ impl Requests {
         let choice = match config.pattern {
             Pattern::Sequence(total) => NextRequest::Sequence { next: 0, total },
             Pattern::Catalogue { objects, exponent } => {
-                NextRequest::Catalogue { cumulative: zipf(objects, exponent), rng: rng(2) }
+                NextRequest::Catalogue { ranks: Zipf::new(objects, exponent), rng: rng(2) }
             }
         };
         Requests {
@@ -216,10 +217,7 @@ impl Requests {
                     *next += 1;
                     (*next - 1) as u32
                 }
-                NextRequest::Catalogue { cumulative, rng } => {
-                    let u = rng.unit();
-                    cumulative.partition_point(|&p| p <= u).min(cumulative.len() - 1) as u32
-                }
+                NextRequest::Catalogue { ranks, rng } => ranks.draw(rng),
             };
             let gap = match &mut self.gaps {
                 Some(rng) => rng.exponential(self.gap),
@@ -275,19 +273,6 @@ impl Requests {
             }
         }
     }
-}
-
-/// Cumulative probabilities of ranks 1 to `objects`.
-fn zipf(objects: u32, exponent: f64) -> Vec<f64> {
-    let mut sum = 0.0;
-    let mut cumulative: Vec<f64> = (1..=objects)
-        .map(|rank| {
-            sum += libm::pow(f64::from(rank), -exponent);
-            sum
-        })
-        .collect();
-    cumulative.iter_mut().for_each(|p| *p /= sum);
-    cumulative
 }
 
 #[cfg(test)]

@@ -31,6 +31,7 @@ pub(super) struct DirectionTable {
     pub(super) marker: Option<ComponentChoice<MarkerParams>>,
     pub(super) discipline: Option<ComponentChoice<DisciplineParams>>,
     marks: Option<MarkChange>,
+    pub(super) mark_after: Option<Duration>,
     fields: Option<FieldChange>,
     /// Keys that are present, valid or not.
     present: Vec<String>,
@@ -90,6 +91,7 @@ impl DirectionTable {
             marker,
             discipline,
             marks: f.word("marks", &MARKS),
+            mark_after: f.checked("mark-after", LAG_HELP, lag_check),
             fields: f.word("fields", &FIELDS),
             present: table.entries.iter().map(|e| e.key.clone()).collect(),
         }
@@ -116,6 +118,7 @@ impl DirectionTable {
             marker: self.marker.or(other.marker),
             discipline: self.discipline.or(other.discipline),
             marks: self.marks.or(other.marks),
+            mark_after: self.mark_after.or(other.mark_after),
             fields: self.fields.or(other.fields),
             present: [self.present, other.present].concat(),
         }
@@ -123,7 +126,8 @@ impl DirectionTable {
 
     /// The link is one of a medium of this rate, whose queues lie below NDN.
     pub(super) fn share(&mut self, rate: Rate) {
-        (self.rate, self.trace, self.marker, self.discipline) = (Some(rate), None, None, None);
+        (self.rate, self.trace) = (Some(rate), None);
+        (self.marker, self.discipline, self.mark_after) = (None, None, None);
         self.present.push("rate".to_owned());
     }
 
@@ -166,6 +170,7 @@ impl DirectionTable {
             marker: self.marker,
             discipline: self.discipline,
             signals: SignalChange { marks: self.marks.unwrap_or_default(), fields: self.fields.unwrap_or_default() },
+            mark_after: self.mark_after,
         })
     }
 }

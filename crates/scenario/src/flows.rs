@@ -11,7 +11,7 @@ use super::tree::{Item, Value};
 use ndnweir_core::registry::ConsumerParams;
 use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::units::{Bytes, Duration};
-use ndnweir_sim::flows::{Arrivals, Flows, MAX_ACTIVE};
+use ndnweir_sim::flows::{Arrivals, Catalogue, FlowSizes, Flows, MAX_ACTIVE};
 
 /// Maximum number of flows that the consumers of a scenario may be expected to have in one run.
 const MAX_FLOWS: f64 = 1e6;
@@ -23,7 +23,8 @@ pub(super) const SIZES: &str =
     "\"web-search\", \"100kB\", or { kind = \"pareto\", shape = 1.2, least = \"1kB\", most = \"10MB\" }";
 
 /// The keys that only these consumers have.
-pub(super) const KEYS: &[&str] = &["arrivals", "rate", "load", "link", "trace", "sizes", "most-active", "size-classes"];
+pub(super) const KEYS: &[&str] =
+    &["arrivals", "rate", "load", "link", "trace", "sizes", "most-active", "size-classes", "catalogue", "exponent"];
 
 /// The context in which a consumer of flows is read.
 pub(super) struct FlowContext<'a> {
@@ -92,9 +93,30 @@ pub(super) fn read(
     let payload = context.payload.get() as u32;
     let arrivals = arrivals(f, payload, context)?;
     let stream = super::name_key(context.name);
-    let flows = Flows { arrivals, max_active, payload, consumer, stream };
+    let catalogue = if f.has("catalogue") || f.has("exponent") { Some(catalogue(f)?) } else { None };
+    if catalogue.is_some() && !matches!(arrivals, Arrivals::Drawn { sizes: FlowSizes::Fixed(_), .. }) {
+        let message = "catalogue: an object that is fetched again has the same size, and here sizes differ";
+        f.error("catalogue", message, "write one size for all, such as sizes = \"100kB\"");
+        return None;
+    }
+    let flows = Flows { arrivals, max_active, payload, catalogue, consumer, stream };
     count(f, flows.expected(context.active), context)?;
     Some(Traffic::Flows(Box::new(flows)))
+}
+
+/// Objects that are requested again and again, with Zipf's law.
+pub(super) fn catalogue(f: &Fields<'_>) -> Option<Catalogue> {
+    if f.item("catalogue").is_none() {
+        f.missing("catalogue", "10000");
+    }
+    let objects = f.checked::<u64>("catalogue", "write a number of objects from 1 to 50000000", |&n| {
+        let fits = (1..=50_000_000).contains(&n);
+        if fits { Ok(()) } else { Err(format!("a catalogue of {n} objects makes no sense")) }
+    });
+    let exponent = f.checked::<f64>("exponent", "write a number from 0 to 10", |x| {
+        if (0.0..=10.0).contains(x) { Ok(()) } else { Err(format!("{x} is not a Zipf exponent")) }
+    });
+    Some(Catalogue { objects: objects? as u32, exponent: exponent.unwrap_or(0.8) })
 }
 
 /// Reports an error if there are more flows than a run can have.

@@ -109,10 +109,11 @@ fn links(f: &Fields<'_>, found: &Findings) -> Option<Vec<(String, Location)>> {
 pub(super) fn reject_excluded_keys(table: &Table, found: &Findings) {
     let directions = ["forward", "backward"].into_iter().filter_map(|way| table.get(way).and_then(Item::as_table));
     for table in std::iter::once(table).chain(directions) {
-        for key in ["rate", "trace", "marker", "discipline"] {
+        for key in ["rate", "trace", "marker", "discipline", "mark-after"] {
             let Some(item) = table.get(key) else { continue };
             let message = match key {
                 "marker" => "marker: the queues of a shared medium lie below NDN and mark nothing".to_owned(),
+                "mark-after" => "mark-after: the queues of a shared medium mark nothing".to_owned(),
                 "discipline" => "discipline: the queues of a shared medium lie below NDN and are drop-tail".to_owned(),
                 _ => format!("{key}: the link shares a medium, which has the rate"),
             };

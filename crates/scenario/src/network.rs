@@ -264,18 +264,7 @@ fn links(
             [&mut forward, &mut backward].into_iter().for_each(|part| part.share(rate));
         }
         if let Some((a, b)) = ends {
-            // A marker or discipline for the whole link applies to its NDN end; a switch has none.
-            for (end, part, key) in [(a, &mut forward, "forward"), (b, &mut backward, "backward")] {
-                if network.nodes[end].kind == NodeKind::Switch {
-                    let own = table.get(key).and_then(Item::as_table);
-                    for (key, does_not) in [("marker", "marks nothing"), ("discipline", "has drop-tail queues")] {
-                        let Some(item) = own.and_then(|own| own.get(key)) else { continue };
-                        let message = format!("{} is a switch and {does_not}", network.nodes[end].name);
-                        found.error(&item.at, message, format!("delete the {key}, or make the node a router"));
-                    }
-                    (part.marker, part.discipline) = (None, None);
-                }
-            }
+            keep_what_each_end_has(table, [(a, &mut forward), (b, &mut backward)], network, found);
         }
         let finish = |part: DirectionTable| part.finish(&f, settings.payload, &settings.run);
         let (forward, backward) = (finish(forward), finish(backward));
@@ -309,6 +298,41 @@ fn links(
             CostModel::Delay => u32::try_from(delay).unwrap_or(u32::MAX).max(1),
         });
         network.links.push(Link { name, a, b, cost, forward, backward, mtu });
+    }
+}
+
+/// A marker or discipline for the whole link applies to its NDN ends, and a threshold for marks to its switches.
+fn keep_what_each_end_has(
+    table: &Table,
+    directions: [(usize, &mut DirectionTable); 2],
+    network: &Network,
+    found: &Findings,
+) {
+    let is_switch = |end: usize| network.nodes[end].kind == NodeKind::Switch;
+    if let Some(item) = table.get("mark-after")
+        && !directions.iter().any(|(end, _)| is_switch(*end))
+    {
+        let help = "choose the router's marker, as in marker = { name = \"codel\", target = \"5ms\" }";
+        found.error(&item.at, "mark-after: no end of this link is a switch, and queues of nodes have markers", help);
+    }
+    for ((end, part), key) in directions.into_iter().zip(["forward", "backward"]) {
+        let name = &network.nodes[end].name;
+        let own = table.get(key).and_then(Item::as_table);
+        let reject = |key: &str, message: String, help: String| {
+            if let Some(item) = own.and_then(|own| own.get(key)) {
+                found.error(&item.at, message, help);
+            }
+        };
+        if is_switch(end) {
+            let help = |key: &str| format!("delete the {key}, or make the node a router");
+            reject("marker", format!("{name} is a switch, which marks by mark-after alone"), help("marker"));
+            reject("discipline", format!("{name} is a switch and has drop-tail queues"), help("discipline"));
+            (part.marker, part.discipline) = (None, None);
+        } else {
+            let message = format!("mark-after: {name} is no switch, and queues of nodes have markers");
+            reject("mark-after", message, "delete it, or choose a marker".to_owned());
+            part.mark_after = None;
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ndnweir_core::registry::ConsumerParams;
 use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::units::{Bytes, Duration};
+use ndnweir_sim::flows::Catalogue;
 
 use super::diag::{Findings, Location, suggest};
 use super::fields::{Fields, Packets, Probability, RequestRate};
@@ -283,7 +284,7 @@ impl ConsumerReader<'_> {
             (None, _) => Kind::Fetch,
             (Some(_), Some(kind)) => kind,
             (Some(_), None) => {
-                f.mark_known(&["packets", "rate", "arrivals", "catalogue", "exponent", "retries", "deadline"]);
+                f.mark_known(&["packets", "retries", "deadline"]);
                 f.mark_known(flows::KEYS);
                 return None;
             }
@@ -332,19 +333,10 @@ impl ConsumerReader<'_> {
             }
             Kind::Zipf => {
                 let poisson = f.word("arrivals", &words).unwrap_or(true);
-                if f.item("catalogue").is_none() {
-                    f.missing("catalogue", "10000");
-                }
-                let catalogue = f.checked::<u64>("catalogue", "write a number of objects from 1 to 50000000", |&n| {
-                    let fits = (1..=50_000_000).contains(&n);
-                    if fits { Ok(()) } else { Err(format!("a catalogue of {n} objects makes no sense")) }
-                });
-                let exponent = f.checked::<f64>("exponent", "write a number from 0 to 10", |x| {
-                    if (0.0..=10.0).contains(x) { Ok(()) } else { Err(format!("{x} is not a Zipf exponent")) }
-                });
+                let catalogue = flows::catalogue(f);
                 let retry = retries();
-                let (gap, objects) = (gap()?, catalogue? as u32);
-                Some(Traffic::Zipf { gap, poisson, objects, exponent: exponent.unwrap_or(0.8), retry })
+                let (gap, Catalogue { objects, exponent }) = (gap()?, catalogue?);
+                Some(Traffic::Zipf { gap, poisson, objects, exponent, retry })
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Whether a [`Network`] can be simulated.
 
-use crate::flows::{Arrivals, MAX_ACTIVE};
+use crate::flows::{Arrivals, Catalogue, MAX_ACTIVE};
 use crate::groups::Groups;
 use crate::network::{Change, Control, Direction, Link, Network, NetworkError, NodeKind, Routes, Traffic};
 use crate::{below, mtu};
@@ -292,6 +292,9 @@ fn check_flows(i: usize, flows: &crate::flows::Flows) -> Result<(), NetworkError
             flows.max_active, flows.payload
         ));
     }
+    if let Some(Catalogue { objects, exponent }) = flows.catalogue {
+        check_catalogue(i, objects, exponent)?;
+    }
     match &flows.arrivals {
         Arrivals::Drawn { gap: Duration::ZERO, .. } => {
             fail(format!("consumer {i} has flows without any time between them: give more than zero"))
@@ -304,6 +307,16 @@ fn check_flows(i: usize, flows: &crate::flows::Flows) -> Result<(), NetworkError
         }
         Arrivals::Drawn { .. } | Arrivals::Trace(_) => Ok(()),
     }
+}
+
+fn check_catalogue(i: usize, objects: u32, exponent: f64) -> Result<(), NetworkError> {
+    if objects == 0 || objects > MAX_OBJECTS || !(0.0..=100.0).contains(&exponent) {
+        return fail(format!(
+            "consumer {i}: a catalogue of {objects} objects with Zipf exponent {exponent}; \
+             give 1 to {MAX_OBJECTS} objects and an exponent of 0 to 100"
+        ));
+    }
+    Ok(())
 }
 
 fn check_traffic(i: usize, traffic: &Traffic) -> Result<(), NetworkError> {
@@ -320,14 +333,7 @@ fn check_traffic(i: usize, traffic: &Traffic) -> Result<(), NetworkError> {
         {
             fail(format!("consumer {i} requests {n} segments: at most {} have numbers", u32::MAX - 1))
         }
-        Traffic::Zipf { objects, exponent, .. }
-            if objects == 0 || objects > MAX_OBJECTS || !(0.0..=100.0).contains(&exponent) =>
-        {
-            fail(format!(
-                "consumer {i}: a catalogue of {objects} objects with Zipf exponent {exponent}; \
-                 give 1 to {MAX_OBJECTS} objects and an exponent of 0 to 100"
-            ))
-        }
+        Traffic::Zipf { objects, exponent, .. } => check_catalogue(i, objects, exponent),
         _ => Ok(()),
     }
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 /// Maximum number of flows that one consumer can have active at the same time.
 pub const MAX_ACTIVE: u32 = 10_000;
 
-/// The flows of one consumer: each fetches an object of its own, beginning in the start state of the scheme's consumer.
+/// The flows of one consumer: each fetches an object, beginning in the start state of the scheme's consumer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Flows {
     /// The arrival times and sizes.
@@ -19,6 +19,9 @@ pub struct Flows {
     pub max_active: u32,
     /// Content bytes of a Data: the size of a flow is rounded up to whole Data of this length.
     pub payload: u32,
+    /// The objects that flows fetch; none: each flow has an object of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub catalogue: Option<Catalogue>,
     /// A consumer component that replaces the scheme's.
     pub consumer: Option<ComponentChoice<ConsumerParams>>,
     /// Identifies the random streams, so that the same flows arrive in any network.
@@ -44,6 +47,16 @@ impl Flows {
             }
         }
     }
+}
+
+/// Objects that are fetched again and again: all flows over a prefix share them, so that caches and PITs can serve
+/// several.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Catalogue {
+    /// Their number.
+    pub objects: u32,
+    /// Zipf's exponent: the object of rank r is fetched with weight 1/r^exponent.
+    pub exponent: f64,
 }
 
 /// The arrival times and sizes of flows.

@@ -74,14 +74,18 @@ pub struct Direction {
     /// What it does to congestion signals.
     #[serde(skip_serializing_if = "SignalChange::is_none")]
     pub signals: SignalChange,
+    /// A queue below NDN marks NDN packets that wait in it for longer; a node's own queue has markers instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mark_after: Option<Duration>,
 }
 
 impl Direction {
     /// A perfect link of this rate, delay and queue, without framing.
     pub fn new(rate: Rate, delay: Duration, limit: Limit) -> Direction {
         let (framing, impairment) = (Bytes::ZERO, Impairment::default());
-        let (marker, discipline, signals) = (None, None, SignalChange::default());
-        Direction { rate: Some(rate), trace: None, delay, limit, framing, impairment, marker, discipline, signals }
+        let (rate, signals) = (Some(rate), SignalChange::default());
+        let (trace, marker, discipline, mark_after) = (None, None, None, None);
+        Direction { rate, trace, delay, limit, framing, impairment, marker, discipline, signals, mark_after }
     }
 
     /// Whether its queue has a component of its own, instead of the scheme's.

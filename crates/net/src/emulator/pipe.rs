@@ -71,7 +71,7 @@ impl Pipe {
             self.rejected.overflow_data_bits += if kind == Kind::Data { bits } else { 0 };
             return;
         }
-        let Some((_, end)) = self.port.offer(at, &packet) else { return };
+        let Some((_, end)) = self.port.offer(at, &mut packet) else { return };
         let end = end + self.pace.map_or(Duration::ZERO, |rate| rate.transmission_time(packet.bytes() + self.framing));
         packet.tag = self.free.pop().unwrap_or_else(|| {
             self.slots.push(DatagramSlot::default());

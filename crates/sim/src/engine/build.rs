@@ -3,7 +3,7 @@
 use super::apps::{App, Application};
 use super::cross::Cross;
 use super::faults::Faults;
-use super::flows::{FlowSet, FlowTemplate, first_number};
+use super::flows::{FlowSet, FlowTemplate, KnownObjects, first_number};
 use super::fragments::Fragments;
 use super::media::Media;
 use super::planner::PlannerHost;
@@ -127,6 +127,7 @@ impl<'n, 'o> Engine<'n, 'o> {
             dead: vec![0; count],
             unswitched: vec![0; count],
             next_flow: first_number(network),
+            known_objects: KnownObjects::new(),
             known: None,
             signals: signals(network),
             eager: Vec::new(),
@@ -360,11 +361,12 @@ fn face(network: &Network, topology: &Topology, channel: u32) -> FaceConfig {
 }
 
 fn port(network: &Network, topology: &Topology, directed_link: u32) -> Option<Port> {
-    let Direction { rate, ref trace, limit, framing, .. } = *direction(network, directed_link);
-    let built = || match trace {
+    let Direction { rate, ref trace, limit, framing, mark_after, .. } = *direction(network, directed_link);
+    let port = || match trace {
         Some(trace) => Port::traced(trace.clone(), limit, framing),
         None => Port::new(rate, limit, framing),
     };
+    let built = || port().marking(mark_after);
     let is_used =
         topology.directed_links[directed_link as usize].channel != NONE || topology.is_below_ndn(directed_link);
     let in_medium = network.media.iter().any(|medium| medium.links.contains(&(directed_link as usize / 2)));

@@ -11,8 +11,8 @@ use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::registry::ConsumerParams;
 use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::units::{Duration, Rate, Time};
-use ndnweir_node::{Fetcher, FetcherConfig, StrategyChoiceId};
-use std::collections::VecDeque;
+use ndnweir_node::{Fetcher, FetcherConfig, StrategyChoiceId, Zipf};
+use std::collections::{BTreeMap, VecDeque};
 
 /// Labels of the random streams of flows (see [`Rng::derive`]).
 const STREAM: u64 = 0x666c_6f77;
@@ -39,6 +39,17 @@ struct ActiveFlow {
     due: Time,
 }
 
+/// What a new flow fetches.
+struct Choice {
+    /// Its place in a catalogue.
+    rank: Option<u32>,
+    /// The name's number, if it has been fetched before.
+    known: Option<FlowId>,
+}
+
+/// The numbers of the names of catalogues' objects that have been fetched, by prefix and rank.
+pub(super) type KnownObjects = BTreeMap<(PrefixId, u32), FlowId>;
+
 /// The flows of one consumer.
 pub(super) struct FlowSet {
     flows: Flows,
@@ -51,7 +62,9 @@ pub(super) struct FlowSet {
     times: Rng,
     sizes: Rng,
     numbers: Rng,
-    /// Sorted by id, since later flows have greater ids.
+    /// The popularity of the objects of a catalogue.
+    ranks: Option<(Zipf, Rng)>,
+    /// Sorted by id.
     active: Vec<ActiveFlow>,
     /// Flows that may have something to send.
     eager: VecDeque<FlowId>,
@@ -68,6 +81,7 @@ impl FlowSet {
             times: stream(0),
             sizes: stream(1),
             numbers: stream(2),
+            ranks: flows.catalogue.map(|c| (Zipf::new(c.objects, c.exponent), stream(3))),
             flows: flows.clone(),
             template,
             next: Time::NEVER,
@@ -119,6 +133,18 @@ impl FlowSet {
         }
     }
 
+    /// Chooses what a new flow fetches. Of a catalogue it is no object that an active flow fetches already, since both
+    /// would be one download; none if a hundred draws find no other.
+    fn choose(&mut self, known: impl Fn(u32) -> Option<FlowId>) -> Option<Choice> {
+        let Some((zipf, rng)) = &mut self.ranks else { return Some(Choice { rank: None, known: None }) };
+        (0..100).find_map(|_| {
+            let rank = zipf.draw(rng);
+            let known = known(rank);
+            let is_active = known.is_some_and(|id| self.active.binary_search_by_key(&id, |flow| flow.id).is_ok());
+            (!is_active).then_some(Choice { rank: Some(rank), known })
+        })
+    }
+
     fn begin(&mut self, now: Time, id: FlowId, segments: u64) {
         let FlowTemplate { config, consumer, layout, link, .. } = &mut self.template;
         let mut built = consumer.build(layout);
@@ -126,7 +152,8 @@ impl FlowSet {
         let config = FetcherConfig { flow: id, number: self.numbers.bits(), total: Some(segments), ..config.clone() };
         let mut fetcher = Box::new(Fetcher::new(config, built));
         fetcher.start(now);
-        self.active.push(ActiveFlow { id, began: now, segments, fetcher, due: now });
+        let place = self.active.partition_point(|flow| flow.id < id);
+        self.active.insert(place, ActiveFlow { id, began: now, segments, fetcher, due: now });
         self.eager.push_back(id);
     }
 
@@ -225,25 +252,33 @@ fn add(sum: &mut ConsumerCounters, of: &ConsumerCounters) {
 }
 
 impl super::Engine<'_, '_> {
-    /// Begins the flows that arrive now at a consumer, each with a name of its own.
+    /// Begins the flows that arrive now at a consumer.
     pub(super) fn begin_flows(&mut self, number: u32) {
-        let Self { apps, places, observer, now, next_flow, .. } = self;
+        let Self { apps, places, observer, now, next_flow, known_objects, .. } = self;
         let Some(set) = apps[number as usize].flow_set() else { return };
         while let Some(bytes) = set.arrival(*now) {
-            let id = FlowId(*next_flow);
-            let FlowTemplate { prefix, ref strategies, .. } = set.template;
+            let prefix = set.template.prefix;
             let is_room = set.active.len() < set.flows.max_active as usize;
+            let choice = set.choose(|rank| known_objects.get(&(prefix, rank)).copied());
+            let known = choice.as_ref().and_then(|choice| choice.known);
+            let id = known.unwrap_or(FlowId(*next_flow));
+            let strategies = &set.template.strategies;
             // Flow numbers run out only if a description was not checked; the remaining flows are then rejected.
             let is_bound = is_room
-                && places.iter_mut().all(|place| match &mut place.node {
-                    Some(node) => {
-                        node.assign_strategy(id, strategies[place.scheme]);
-                        node.bind_flow(id, Some(prefix))
-                    }
-                    None => true,
-                });
+                && choice.is_some()
+                && (known.is_some()
+                    || places.iter_mut().all(|place| match &mut place.node {
+                        Some(node) => {
+                            node.assign_strategy(id, strategies[place.scheme]);
+                            node.bind_flow(id, Some(prefix))
+                        }
+                        None => true,
+                    }));
             let event = if is_bound {
-                *next_flow += 1;
+                *next_flow += u32::from(known.is_none());
+                if let Some(rank) = choice.and_then(|choice| choice.rank) {
+                    known_objects.insert((prefix, rank), id);
+                }
                 let segments = segments(bytes, set.flows.payload);
                 set.begin(*now, id, segments);
                 FlowEvent::Began { segments }

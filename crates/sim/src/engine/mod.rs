@@ -194,6 +194,8 @@ struct Engine<'n, 'o> {
     unswitched: Vec<u64>,
     /// The number of the next flow that comes and goes.
     next_flow: u32,
+    /// Objects of catalogues that flows have fetched.
+    known_objects: flows::KnownObjects,
     /// What nodes and consumers know of header fields; none where all run one scheme.
     known: Option<KnownFields>,
     /// By directed link: what it does to congestion signals; none where no link does anything.
@@ -227,7 +229,7 @@ impl Net<'_> {
         let Some(port) = &mut self.ports[directed_link as usize] else {
             return self.offer_to_medium(now, directed_link, channel, &packet);
         };
-        if let Some((start, end)) = port.offer(now, &packet) {
+        if let Some((start, end)) = port.offer(now, &mut packet) {
             self.put(now, directed_link, channel, &mut packet, [now, start, end]);
         }
     }
