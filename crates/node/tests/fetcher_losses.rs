@@ -197,3 +197,30 @@ fn data_that_a_link_link_retransmissions_within_a_round_trip_of_its_own_is_not_t
     // The link of 50 ms finds and retransmits a loss in 60 ms, which is most of the path's round trip.
     check_learnt(Link { late: 60, late_by: ms(60), limit: 200, ..Link::default() });
 }
+
+/// The first answer takes 1 ms, and from then on one comes every 4 ms, to the Interest that waits longest: a path whose
+/// bottleneck lets a first packet pass at once.
+#[test]
+fn round_trips_that_are_suddenly_much_longer_are_learnt_although_all_is_sent_again_at_first() {
+    let mut fetcher = started(detecting(Some(300)), fixed(20.0), at(0));
+    let mut waiting: Vec<u32> = sent(&mut fetcher, at(0));
+    let mut half = losses(&fetcher).0;
+    for t in 1..3000 {
+        fetcher.handle_timeout(at(t));
+        if t % 4 == 1 && !waiting.is_empty() {
+            fetcher.handle(at(t), &data(waiting.remove(0)));
+        }
+        for segment in sent(&mut fetcher, at(t)) {
+            // One that waits already is aggregated.
+            if !waiting.contains(&segment) {
+                waiting.push(segment);
+            }
+        }
+        if t == 600 {
+            half = losses(&fetcher).0;
+        }
+    }
+    assert!(fetcher.is_complete() && half > 0);
+    assert_eq!(losses(&fetcher).0, half, "none is taken for lost any more");
+    assert!(half < 150, "{half}");
+}

@@ -18,6 +18,7 @@ use ndnweir_node::FetcherCounters;
 use ndnweir_node::fetcher::Arrival;
 use ndnweir_wire::Name;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::io::{BufWriter, ErrorKind, IsTerminal, stdout};
 use std::path::{Path, PathBuf};
 
@@ -176,6 +177,7 @@ impl Progress {
             "false_losses": counters.false_losses,
             "nacks": counters.nacks,
             "marks": counters.marks,
+            "fields": finished.fields.iter().copied().collect::<BTreeMap<_, _>>(),
             "duplicates": counters.duplicates,
             "rejected": finished.rejected,
             "checked": match finished.checked {

@@ -5,6 +5,7 @@ mod application;
 mod citizen;
 #[path = "../common/mod.rs"]
 mod common;
+mod families;
 mod faults;
 mod forgery;
 mod hostile;

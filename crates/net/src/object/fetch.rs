@@ -119,6 +119,8 @@ pub struct SegmentFetch {
     /// fetcher's window bounds them.
     rejected: BTreeMap<u64, (Untrusted, bool)>,
     rejections: u64,
+    /// Answers that carried each field of the layout.
+    carried: Vec<u64>,
     checked: Verification,
 }
 
@@ -148,7 +150,6 @@ impl SegmentFetch {
         SegmentFetch {
             config,
             fetcher,
-            layout,
             wanted,
             last,
             progressed: now,
@@ -157,7 +158,9 @@ impl SegmentFetch {
             first_nacked: false,
             rejected: BTreeMap::new(),
             rejections: 0,
+            carried: vec![0; layout.iter().count()],
             checked,
+            layout,
         }
     }
 
@@ -241,6 +244,11 @@ impl SegmentFetch {
         Ok(())
     }
 
+    /// The header fields of the consumer's scheme, and how many answers, Data and NACKs, carried each.
+    pub fn fields(&self) -> Vec<(&'static str, u64)> {
+        self.layout.iter().zip(&self.carried).map(|((field, _), carried)| (field.info().name, *carried)).collect()
+    }
+
     /// How many Data were rejected because they were not signed as demanded.
     pub fn rejections(&self) -> u64 {
         self.rejections
@@ -284,8 +292,11 @@ impl SegmentFetch {
         u32::try_from(self.wanted.index(segment)?).ok()
     }
 
-    fn packet(&self, index: u32, kind: Kind, header: &LpHeader, size: usize) -> Packet {
+    fn packet(&mut self, index: u32, kind: Kind, header: &LpHeader, size: usize) -> Packet {
         let link_fields = LinkHeaderFields::of_header(header, &self.layout, header::FieldTrust::Neighbour);
+        for ((_, slot), carried) in self.layout.iter().zip(&mut self.carried) {
+            *carried += u64::from(link_fields.fields.get(slot) != 0);
+        }
         let name = NameId { flow: FlowId(0), segment: index };
         let reason = link_fields.nack.unwrap_or_default();
         let (mark, fields, flags) = (

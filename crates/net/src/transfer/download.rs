@@ -98,10 +98,12 @@ impl OpenedSink {
 pub type Opener = Box<dyn FnOnce(&Name) -> Result<OpenedSink, SinkError>>;
 
 /// A download that is complete.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct FinishedDownload {
     /// Totals of the fetch.
     pub counters: FetcherCounters,
+    /// The header fields of the consumer's scheme, and how many answers carried each.
+    pub fields: Vec<(&'static str, u64)>,
     /// Data rejected since they were not signed as demanded.
     pub rejected: u64,
     /// What the signatures of all segments showed at least.
@@ -163,6 +165,7 @@ impl Download {
         sink.tick(now);
         self.finished.counters = fetch.counters();
         self.finished.rejected = fetch.rejections();
+        self.finished.fields = fetch.fields();
         self.finished.checked = fetch.checked();
         if !fetch.is_complete() {
             return Ok(false);
@@ -370,7 +373,7 @@ fn run_until_done(
 ) -> Result<Option<FinishedDownload>, DownloadError> {
     while !waiter.stopped() {
         if download.step(clock, waiter, watch)? {
-            return Ok(Some(*download.finished()));
+            return Ok(Some(download.finished().clone()));
         }
         let now = clock.now();
         watch.waited(now);

@@ -16,6 +16,11 @@
 //! waited for longest. A link that retransmits its losses takes a round trip of its own, which may be nearly the whole:
 //! the window may grow to two round trips, not one, and the first Data that says it was link-retransmitted widens it at
 //! once.
+//!
+//! An answer to an Interest sent again measures no round trip. So where round trips have become much longer at once, each
+//! segment would be given up before its first answer, for ever. As of a timer (Karn and Partridge, SIGCOMM 1987; RFC
+//! 6298 §5.7), what a segment is allowed doubles with each round of losses in which no round trip was measured, until one
+//! is.
 
 use ndnweir_core::units::{Duration, Time};
 
@@ -48,6 +53,8 @@ const REPEAT: f64 = 0.875;
 const LINK_RETRANSMISSION_WINDOW: f64 = 1.5;
 /// Bounds the window on short paths, in units of the granularity. Ours.
 const MAX_STEPS: u32 = 16;
+/// How often the time of a segment doubles at most. Ours; retransmission timeouts come sooner.
+const MAX_DOUBLINGS: u32 = 16;
 
 /// The latest Interest, in the order of sending, that is known to be answered.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +77,9 @@ pub(crate) struct Recovery {
     /// Rounds end when the Interest of this order is answered.
     reordering_round: u64,
     loss_round: u64,
+    /// Whether a round trip was measured since the round of losses began, and how many such rounds were without.
+    measured: bool,
+    doublings: u32,
     /// When something was last sent or answered.
     stirred: Time,
     /// A probe is outstanding and nothing else has happened since.
@@ -86,6 +96,8 @@ impl Recovery {
             persistence: PERSISTENCE,
             reordering_round: 0,
             loss_round: 0,
+            measured: false,
+            doublings: 0,
             stirred: Time::ZERO,
             probed: false,
         }
@@ -112,6 +124,7 @@ impl Recovery {
     pub(crate) fn on_answer(&mut self, sent: Time, order: u64, rtt: Duration, once: bool) {
         if once {
             self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
+            (self.measured, self.doublings) = (true, 0);
         }
         if self.answered.is_none_or(|latest| order > latest.order) {
             self.answered = Some(LatestAnswered { sent, order, rtt });
@@ -124,6 +137,9 @@ impl Recovery {
             return;
         }
         self.loss_round = next;
+        if !std::mem::take(&mut self.measured) {
+            self.doublings = (self.doublings + 1).min(MAX_DOUBLINGS);
+        }
         self.persistence = self.persistence.saturating_sub(1);
         if self.persistence == 0 {
             self.steps = 1;
@@ -159,7 +175,7 @@ impl Recovery {
     /// When an Interest sent at `sent` in place `order` counts as lost; none if it was not overtaken.
     pub(crate) fn lost_at(&self, sent: Time, order: u64, srtt: Duration) -> Option<Time> {
         let latest = self.answered.filter(|latest| order < latest.order && sent <= latest.sent)?;
-        (srtt > Duration::ZERO).then(|| sent + latest.rtt.max(srtt) + self.window(srtt))
+        (srtt > Duration::ZERO).then(|| sent + (latest.rtt.max(srtt) + self.window(srtt)) * (1 << self.doublings))
     }
 
     /// When a probe is due while no outstanding Interest was overtaken.
@@ -245,6 +261,24 @@ mod tests {
             recovery.on_loss(round * 100 + 50);
         }
         assert_eq!(recovery.window(ms(100)), ms(25));
+    }
+
+    #[test]
+    fn each_round_of_losses_without_a_measured_round_trip_doubles_the_time_of_a_segment_until_one_is_measured() {
+        let mut recovery = Recovery::new(LossDetection::default());
+        let again = |recovery: &mut Recovery, order: u64| recovery.on_answer(at(order), order, ms(100), false);
+        answered(&mut recovery, 10);
+        recovery.on_loss(20);
+        assert_eq!(recovery.lost_at(at(5), 5, ms(100)), Some(at(130)), "one was measured before");
+        again(&mut recovery, 20);
+        recovery.on_loss(30);
+        recovery.on_loss(31);
+        assert_eq!(recovery.lost_at(at(5), 5, ms(100)), Some(at(255)), "of the same round");
+        again(&mut recovery, 30);
+        recovery.on_loss(40);
+        assert_eq!(recovery.lost_at(at(5), 5, ms(100)), Some(at(505)));
+        answered(&mut recovery, 40);
+        assert_eq!(recovery.lost_at(at(5), 5, ms(100)), Some(at(130)));
     }
 
     #[test]
