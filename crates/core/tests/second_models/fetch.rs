@@ -36,7 +36,7 @@ impl Fate {
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     Sent { segment: u64, label: u32 },
-    Data { segment: u64, sent: u64, rtt: Option<u64>, label: u32, level: u32 },
+    Data { segment: u64, sent: u64, rtt: Option<u64>, label: u32, level: u32, mark: bool },
     Failed { kind: Congestion, segment: u64 },
     Woken,
 }
@@ -158,7 +158,7 @@ impl<'a> Fetch<'a> {
                     flight: self.flight,
                 };
                 self.with(|consumer, ctx| consumer.on_data(&event, ctx));
-                Step::Data { segment, sent, rtt, label, level }
+                Step::Data { segment, sent, rtt, label, level, mark: mark > 0 }
             }
             Fate::Fails { kind, .. } => {
                 self.seen = self.flight;

@@ -10,6 +10,7 @@ mod bench;
 mod cctcp;
 mod chopcop;
 mod copa_model;
+mod coupled_model;
 mod dpccp_model;
 mod dualpi2;
 mod e2e_aqm_model;
