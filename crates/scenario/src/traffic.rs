@@ -19,6 +19,9 @@ use super::source::Base;
 use super::tree::Table;
 use super::{MAX_APPLICATIONS, MAX_EVENTS, is_under, prefix_error};
 
+/// Limit on the objects of all consumers' catalogues together: 800 MB of tables.
+const MAX_TABLES: u64 = 100_000_000;
+
 /// What runs on the network, and what happens to it.
 #[derive(Default)]
 pub(super) struct Applications {
@@ -67,9 +70,29 @@ pub(super) fn read(
         }
         consumers.extend(reader.read(f, name));
     }
+    check_catalogues(root, &consumers, found);
     applications.consumers = consumers;
     applications.events = events(root, settings, network, found);
     applications
+}
+
+/// Each consumer of a catalogue has a table of its objects.
+fn check_catalogues(root: &Table, consumers: &[Consumer], found: &Findings) {
+    let objects = |consumer: &Consumer| match &consumer.traffic {
+        Traffic::Zipf { objects, .. } => u64::from(*objects),
+        Traffic::Flows(flows) => flows.catalogue.map_or(0, |catalogue| catalogue.objects.into()),
+        _ => 0,
+    };
+    let all: u64 = consumers.iter().map(objects).sum();
+    let with = root.list("consumer").iter().find_map(|item| item.as_table()?.get("catalogue"));
+    if let Some(first) = with.filter(|_| all > MAX_TABLES) {
+        let message = format!("catalogue: all consumers together have {all} objects in their tables, of 8 bytes each");
+        found.error(
+            &first.at,
+            message,
+            format!("let them have {MAX_TABLES} together at most: fewer objects or consumers"),
+        );
+    }
 }
 
 fn node_of(f: &Fields<'_>, network: &Network, found: &Findings) -> Option<usize> {
