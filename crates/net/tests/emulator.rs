@@ -90,7 +90,7 @@ fn a_on_demand_peer_does_not_get_onto_a_link_and_an_unknown_process_is_learned()
     let running = Emulator::bind(Ipv4Addr::LOCALHOST, &network, 1).unwrap().start(&[]).unwrap();
     a.send_to(b"first", running.address(0, End::A)).unwrap();
     assert_eq!(receive(&b).unwrap(), b"first");
-    on_demand_peer.send_to(b"stranger", running.address(0, End::A)).unwrap();
+    on_demand_peer.send_to(b"unknown", running.address(0, End::A)).unwrap();
     b.send_to(b"back", running.address(0, End::B)).unwrap();
     assert_eq!(receive(&a).unwrap(), b"back");
     assert_eq!(receive(&b), None);

@@ -40,7 +40,7 @@ enum Lie {
     /// Everything is marked.
     Marks,
     /// All Data are said to be link-retransmitted.
-    Repaired,
+    LinkRetransmitted,
     /// Every other Interest is rejected, with the largest numbers.
     Rejections,
 }
@@ -133,7 +133,9 @@ impl World {
             Lie::Random => slots.into_iter().for_each(|slot| packet.fields.set(slot, self.rng.bits())),
             Lie::Nothing => packet.fields = Fields::default(),
             Lie::Marks => packet.mark = u8::MAX,
-            Lie::Repaired => packet.flags |= if packet.kind == Kind::Data { flags::LINK_RETRANSMITTED } else { 0 },
+            Lie::LinkRetransmitted => {
+                packet.flags |= if packet.kind == Kind::Data { flags::LINK_RETRANSMITTED } else { 0 }
+            }
         }
         packet
     }
@@ -237,7 +239,7 @@ const ALL: [Lie; 10] = [
     Lie::Random,
     Lie::Nothing,
     Lie::Marks,
-    Lie::Repaired,
+    Lie::LinkRetransmitted,
     Lie::Rejections,
 ];
 
@@ -246,7 +248,7 @@ fn harm(name: &str, scheme: &Scheme) -> Vec<String> {
     let (_, honest) = run(scheme, Lie::None);
     // Without header fields only what every packet has can be false.
     let bare = scheme.fields().is_empty();
-    let lies = ALL.iter().filter(|lie| !bare || matches!(lie, Lie::Marks | Lie::Repaired | Lie::Rejections));
+    let lies = ALL.iter().filter(|lie| !bare || matches!(lie, Lie::Marks | Lie::LinkRetransmitted | Lie::Rejections));
     let mut wrong = Vec::new();
     for &lie in lies {
         let (during, after) = run(scheme, lie);

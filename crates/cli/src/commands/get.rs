@@ -10,6 +10,7 @@ use ndnweir_lab::fetch_trace::FetchTrace;
 use ndnweir_lab::metrics::Histogram;
 use ndnweir_net::client::SessionEvent;
 use ndnweir_net::clock::Clock;
+use ndnweir_net::object::signals::Signals;
 use ndnweir_net::object::trust::Verification;
 use ndnweir_net::object::{FileSink, SinkError, StreamSink, Trust};
 use ndnweir_net::transfer::download::{Opener, run as run_download};
@@ -18,7 +19,6 @@ use ndnweir_node::FetcherCounters;
 use ndnweir_node::fetcher::Arrival;
 use ndnweir_wire::Name;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::io::{BufWriter, ErrorKind, IsTerminal, stdout};
 use std::path::{Path, PathBuf};
 
@@ -32,6 +32,7 @@ pub fn run(args: &GetArgs) -> Result<(), Failure> {
     }
     let mut waiter = waiter()?;
     let session = connect(&args.client, &waiter, 0)?;
+    config.fetcher.trace = args.json;
     let scheme = config.scheme.name.clone();
     let mut download =
         Download::new(session, config.clone(), opener(output.map(Path::to_owned), args, config.trust.clone()));
@@ -49,7 +50,10 @@ pub fn run(args: &GetArgs) -> Result<(), Failure> {
         Ok(None) => return Err(Failure::Work("interrupted".into())),
         Err(error) => return Err(failure(&error)),
     };
-    let statistics = seen.statistics(&finished, &scheme);
+    let mut statistics = seen.statistics(&finished, &scheme);
+    for (key, value) in signals(download.signals()) {
+        statistics[key] = value;
+    }
     if let Some(warning) = warning(&finished).filter(|_| !args.quiet) {
         eprintln!("{warning}");
     }
@@ -177,7 +181,6 @@ impl Progress {
             "false_losses": counters.false_losses,
             "nacks": counters.nacks,
             "marks": counters.marks,
-            "fields": finished.fields.iter().copied().collect::<BTreeMap<_, _>>(),
             "duplicates": counters.duplicates,
             "rejected": finished.rejected,
             "checked": match finished.checked {
@@ -191,6 +194,18 @@ impl Progress {
             "delay_ms": self.delay.distribution(),
         })
     }
+}
+
+/// The header fields that came and what the consumer recorded, by name and number.
+fn signals(signals: &Signals) -> [(&'static str, Value); 2] {
+    let (mut fields, mut recorded) = (json!({}), json!({}));
+    for (name, seen) in &signals.fields {
+        fields[name] = json!({ "data": seen.data, "latest": seen.latest });
+    }
+    for ((key, id), value) in &signals.recorded {
+        recorded[key][id.to_string()] = json!(value);
+    }
+    [("fields", fields), ("recorded", recorded)]
 }
 
 /// Megabits per second; 0 when no time passed.

@@ -16,9 +16,15 @@ impl Fetched {
         self.get[what].as_u64().unwrap_or_else(|| panic!("{what}: {}", self.get))
     }
 
-    /// How many answers carried a header field.
+    /// How many Data carried a header field.
     fn carried(&self, field: &str) -> u64 {
-        self.get["fields"][field].as_u64().unwrap_or_else(|| panic!("{field}: {}", self.get))
+        self.get["fields"][field]["data"].as_u64().unwrap_or(0)
+    }
+
+    /// What the consumer recorded last under a key, of each path or of the only one.
+    fn recorded(&self, key: &str) -> Vec<f64> {
+        let of = self.get["recorded"][key].as_object().unwrap_or_else(|| panic!("{key}: {}", self.get));
+        of.values().map(|value| value.as_f64().unwrap()).collect()
     }
 }
 
@@ -96,9 +102,12 @@ fn hears(scheme: &str, field: &str) -> Fetched {
 }
 
 #[test]
-fn explicit_rates_of_forwarders_reach_the_consumer() {
-    for scheme in ["rcp", "mircc-single", "qsccp", "dscpc"] {
-        hears(scheme, "explicit-rate");
+fn explicit_rates_of_forwarders_reach_the_consumer_which_follows_them() {
+    for (scheme, key) in [("rcp", "rate"), ("mircc-single", "primary-rate"), ("qsccp", "rate"), ("dscpc", "rate")] {
+        let fetched = hears(scheme, "explicit-rate");
+        // No router grants more than its link, whatever the unit.
+        let rate = fetched.recorded(key)[0];
+        assert!((1e4..22e6).contains(&rate), "{scheme}: {rate} bit/s, {}", fetched.get);
     }
     hears("mircc", "secondary-rate");
 }
@@ -106,14 +115,18 @@ fn explicit_rates_of_forwarders_reach_the_consumer() {
 #[test]
 fn rates_and_windows_by_delay_fetch_over_forwarders_that_tell_nothing() {
     for scheme in ["bbr-v1", "bbr", "copa"] {
-        assert_eq!(fetch(scheme, 0).count("marks"), 0, "{scheme}");
+        let fetched = fetch(scheme, 0);
+        assert_eq!((fetched.count("marks"), &fetched.get["fields"]), (0, &serde_json::json!({})), "{scheme}");
     }
 }
 
 #[test]
 fn labels_of_forwarders_tell_a_consumer_its_paths() {
-    for scheme in ["dpccp", "ptp", "lia", "olia", "balia", "mpcc"] {
+    let keys = [("dpccp", "path-rate"), ("mpcc", "path-rate-mbps")];
+    let windows = ["ptp", "lia", "olia", "balia"].map(|scheme| (scheme, "path-window"));
+    for (scheme, key) in keys.into_iter().chain(windows) {
         let fetched = fetch(scheme, 2);
+        assert!(fetched.recorded(key).len() >= 2, "{scheme}: {}", fetched.get);
         assert!(2 * fetched.carried("path-label") >= fetched.count("segments"), "{scheme}: {}", fetched.get);
         assert!(fetched.ways.iter().all(|data| *data > 0), "{scheme}: {:?}", fetched.ways);
     }

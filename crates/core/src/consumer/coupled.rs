@@ -123,7 +123,7 @@ impl Component for Coupled {
 
 impl Coupled {
     /// Refills what the laws see: the paths with a round-trip time. The place of the one called `label` among them.
-    fn look(&mut self, label: u32) -> Option<usize> {
+    fn refill(&mut self, label: u32) -> Option<usize> {
         let mut place = None;
         self.subflows.clear();
         for path in self.paths.iter() {
@@ -140,7 +140,7 @@ impl Coupled {
 
     /// A path's window grows by an unmarked Data.
     fn grow(&mut self, label: u32, ctx: &mut Ctx<'_>) {
-        let place = self.look(label);
+        let place = self.refill(label);
         let Some(path) = self.paths.find(label) else { return };
         let state = &mut path.state;
         let window = state.window.get();
@@ -155,7 +155,7 @@ impl Coupled {
 
     /// A signal about an Interest of a path that left at `sent`: one cut per round trip.
     fn cut(&mut self, label: u32, sent: Time, timeout: bool, ctx: &mut Ctx<'_>) {
-        let place = self.look(label);
+        let place = self.refill(label);
         let count = self.paths.iter().count();
         let Some(path) = self.paths.find(label) else { return };
         let state = &mut path.state;

@@ -2,6 +2,7 @@
 
 use super::naming;
 use super::ranges::Ranges;
+use super::signals::Signals;
 use super::sink::{Sink, SinkError};
 use super::trust::{Trust, Verification};
 use super::wanted::Wanted;
@@ -119,9 +120,8 @@ pub struct SegmentFetch {
     /// fetcher's window bounds them.
     rejected: BTreeMap<u64, (Untrusted, bool)>,
     rejections: u64,
-    /// Answers that carried each field of the layout.
-    carried: Vec<u64>,
     checked: Verification,
+    signals: Signals,
 }
 
 /// This many wrong answers for one segment end the fetch. With the pauses between them that takes 3.3 s. Ours.
@@ -150,6 +150,7 @@ impl SegmentFetch {
         SegmentFetch {
             config,
             fetcher,
+            layout,
             wanted,
             last,
             progressed: now,
@@ -158,9 +159,8 @@ impl SegmentFetch {
             first_nacked: false,
             rejected: BTreeMap::new(),
             rejections: 0,
-            carried: vec![0; layout.iter().count()],
             checked,
-            layout,
+            signals: Signals::default(),
         }
     }
 
@@ -211,7 +211,10 @@ impl SegmentFetch {
         };
         let mut packet = self.packet(index, Kind::Data, header, data.wire().len());
         packet.payload = data.content().len() as u32;
-        let Some(mut arrival) = self.fetcher.handle(now, &packet) else { return Ok(None) };
+        let arrival = self.fetcher.handle(now, &packet);
+        self.record();
+        let Some(mut arrival) = arrival else { return Ok(None) };
+        self.signals.count(&self.layout, &packet.fields);
         let name = || data.name().to_owned();
         self.rejected.remove(&segment);
         self.checked = self.checked.min(checked);
@@ -244,11 +247,6 @@ impl SegmentFetch {
         Ok(())
     }
 
-    /// The header fields of the consumer's scheme, and how many answers, Data and NACKs, carried each.
-    pub fn fields(&self) -> Vec<(&'static str, u64)> {
-        self.layout.iter().zip(&self.carried).map(|((field, _), carried)| (field.info().name, *carried)).collect()
-    }
-
     /// How many Data were rejected because they were not signed as demanded.
     pub fn rejections(&self) -> u64 {
         self.rejections
@@ -257,6 +255,11 @@ impl SegmentFetch {
     /// What the signatures of all segments showed at least.
     pub fn checked(&self) -> Verification {
         self.checked
+    }
+
+    /// The header fields that came, and what the consumer recorded if [`FetcherConfig::trace`] is set.
+    pub fn into_signals(self) -> Signals {
+        self.signals
     }
 
     fn learn_last(&mut self, data: &DataView<'_>) -> Result<(), FetchError> {
@@ -286,17 +289,20 @@ impl SegmentFetch {
         self.nacked |= packet.reason == NackReason::NoRoute;
         self.first_nacked |= packet.reason == NackReason::NoRoute && index == 0;
         self.fetcher.handle(now, &packet);
+        self.record();
+    }
+
+    /// Keeps what the consumer has just recorded.
+    fn record(&mut self) {
+        self.fetcher.drain_trace().for_each(|event| self.signals.record(&event));
     }
 
     fn index(&self, segment: u64) -> Option<u32> {
         u32::try_from(self.wanted.index(segment)?).ok()
     }
 
-    fn packet(&mut self, index: u32, kind: Kind, header: &LpHeader, size: usize) -> Packet {
+    fn packet(&self, index: u32, kind: Kind, header: &LpHeader, size: usize) -> Packet {
         let link_fields = LinkHeaderFields::of_header(header, &self.layout, header::FieldTrust::Neighbour);
-        for ((_, slot), carried) in self.layout.iter().zip(&mut self.carried) {
-            *carried += u64::from(link_fields.fields.get(slot) != 0);
-        }
         let name = NameId { flow: FlowId(0), segment: index };
         let reason = link_fields.nack.unwrap_or_default();
         let (mark, fields, flags) = (
@@ -348,6 +354,7 @@ impl SegmentFetch {
             return Err(FetchError::Unanswered { name, waited, rejected: self.nacked });
         }
         self.fetcher.handle_timeout(now);
+        self.record();
         Ok(())
     }
 }

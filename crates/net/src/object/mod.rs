@@ -13,6 +13,7 @@ pub mod naming;
 pub mod publisher;
 pub mod ranges;
 pub mod resume;
+pub mod signals;
 pub mod sink;
 pub mod source;
 pub mod trust;

@@ -6,6 +6,7 @@ use crate::face_uri::FaceUri;
 use crate::object::discovery::{Discovered, Discovery, DiscoveryError};
 use crate::object::fetch::{FetchError, SegmentFetch, SegmentFetchConfig};
 use crate::object::ranges::Ranges;
+use crate::object::signals::Signals;
 use crate::object::sink::{Sink, SinkError};
 use crate::object::trust::{Trust, Verification};
 use ndnweir_core::consumer::Consumer as _;
@@ -98,12 +99,10 @@ impl OpenedSink {
 pub type Opener = Box<dyn FnOnce(&Name) -> Result<OpenedSink, SinkError>>;
 
 /// A download that is complete.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FinishedDownload {
     /// Totals of the fetch.
     pub counters: FetcherCounters,
-    /// The header fields of the consumer's scheme, and how many answers carried each.
-    pub fields: Vec<(&'static str, u64)>,
     /// Data rejected since they were not signed as demanded.
     pub rejected: u64,
     /// What the signatures of all segments showed at least.
@@ -127,6 +126,7 @@ pub struct Download {
     stage: Stage,
     nonces: Rng,
     finished: FinishedDownload,
+    signals: Signals,
     lost: Option<Time>,
 }
 
@@ -137,7 +137,8 @@ impl Download {
         let discovery = discovery.with_hint(config.hint.clone());
         let nonces = Rng::derive(config.fetcher.seed, &[u64::from(config.fetcher.number)]);
         let stage = Stage::Searching(Box::new(discovery), opener);
-        Download { session, config, stage, nonces, finished: FinishedDownload::default(), lost: None }
+        let (finished, signals) = (FinishedDownload::default(), Signals::default());
+        Download { session, config, stage, nonces, finished, signals, lost: None }
     }
 
     /// Does what is to do now; true once the object is complete and stored.
@@ -165,13 +166,13 @@ impl Download {
         sink.tick(now);
         self.finished.counters = fetch.counters();
         self.finished.rejected = fetch.rejections();
-        self.finished.fields = fetch.fields();
         self.finished.checked = fetch.checked();
         if !fetch.is_complete() {
             return Ok(false);
         }
         self.finished.ended = now;
-        if let Stage::Fetching(_, sink) = std::mem::replace(&mut self.stage, Stage::Over) {
+        if let Stage::Fetching(fetch, sink) = std::mem::replace(&mut self.stage, Stage::Over) {
+            self.signals = fetch.into_signals();
             sink.finish()?;
         }
         Ok(true)
@@ -308,6 +309,11 @@ impl Download {
         }
     }
 
+    /// The signals of a download that is complete.
+    pub fn signals(&self) -> &Signals {
+        &self.signals
+    }
+
     /// Totals and times so far.
     pub fn finished(&self) -> &FinishedDownload {
         &self.finished
@@ -373,7 +379,7 @@ fn run_until_done(
 ) -> Result<Option<FinishedDownload>, DownloadError> {
     while !waiter.stopped() {
         if download.step(clock, waiter, watch)? {
-            return Ok(Some(download.finished().clone()));
+            return Ok(Some(*download.finished()));
         }
         let now = clock.now();
         watch.waited(now);

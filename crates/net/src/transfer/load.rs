@@ -49,7 +49,7 @@ pub fn load<E: From<std::io::Error>>(
             if ready[key] || download.poll_timeout() <= now {
                 let turn = download.step(clock, waiter, watch);
                 if !matches!(turn, Ok(false)) {
-                    ended(FinishedFetch { number: *number, finished: download.finished().clone(), error: turn.err() });
+                    ended(FinishedFetch { number: *number, finished: *download.finished(), error: turn.err() });
                     *place = None;
                     due = now;
                     continue;

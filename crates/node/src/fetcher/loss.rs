@@ -81,7 +81,7 @@ pub(crate) struct Recovery {
     measured: bool,
     doublings: u32,
     /// When something was last sent or answered.
-    stirred: Time,
+    last_activity: Time,
     /// A probe is outstanding and nothing else has happened since.
     probed: bool,
 }
@@ -98,20 +98,20 @@ impl Recovery {
             loss_round: 0,
             measured: false,
             doublings: 0,
-            stirred: Time::ZERO,
+            last_activity: Time::ZERO,
             probed: false,
         }
     }
 
     /// Something was sent (but no probe) or arrived, or the fetch begins.
     pub(crate) fn on_activity(&mut self, now: Time) {
-        self.stirred = now;
+        self.last_activity = now;
         self.probed = false;
     }
 
     /// A probe was sent.
     pub(crate) fn probe(&mut self, now: Time) {
-        self.stirred = now;
+        self.last_activity = now;
         self.probed = true;
     }
 
@@ -183,7 +183,7 @@ impl Recovery {
         if self.probed || srtt == Duration::ZERO {
             return Time::NEVER;
         }
-        self.stirred + srtt + srtt.max(self.window(srtt))
+        self.last_activity + srtt + srtt.max(self.window(srtt))
     }
 }
 

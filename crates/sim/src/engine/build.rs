@@ -191,7 +191,7 @@ impl<'n, 'o> Engine<'n, 'o> {
             };
             let link = self.network.inward_rate(consumer.node);
             let scheme = placement.consumer_scheme(i);
-            let asker = match &consumer.traffic {
+            let application = match &consumer.traffic {
                 Traffic::Fetch { segments, consumer: own } => {
                     let mut built = own.as_ref().unwrap_or(&scheme.parts.consumer).build(layout);
                     built.on_link(link);
@@ -221,7 +221,7 @@ impl<'n, 'o> Engine<'n, 'o> {
             let jitter = consumer.start_jitter.unwrap_or(self.network.start_jitter).nanos().saturating_add(1);
             let start = consumer.start + Duration::from_nanos(phase.below(jitter));
             let stop = consumer.stop.unwrap_or(Time::NEVER);
-            self.apps.push(App::new(asker, consumer.node as u32, face, start, stop));
+            self.apps.push(App::new(application, consumer.node as u32, face, start, stop));
         }
         for (number, flow) in flows.into_iter().enumerate() {
             let choices = strategies_of(self.network, placement, flow);
