@@ -6,13 +6,13 @@
 
 use super::codec::{CodecError, CodecResult, millis, put_millis, required, set_with};
 use super::types;
+use jiff::civil::DateTime;
 use ndnweir_wire::data::content_type;
 use ndnweir_wire::error::EncodeError;
 use ndnweir_wire::signature::{Signer, ValidityPeriod};
 use ndnweir_wire::tlv::{self, Reader};
 use ndnweir_wire::{Component, DataBuilder, DataView, Name};
 use std::time::Duration;
-use time::{Date, Time, UtcDateTime};
 
 /// The keyword that ends the prefix.
 const KEYWORD: &[u8] = b"PA";
@@ -92,14 +92,11 @@ impl Announcement {
 /// The time since the Unix epoch of `yyyyMMddTHHmmss` in UTC; zero before it, none when it is no time. A leap second
 /// counts as the one before it.
 fn since_epoch(text: &[u8; 15]) -> Option<Duration> {
+    const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
     let is_written_so = |(at, byte): (usize, &u8)| if at == 8 { *byte == b'T' } else { byte.is_ascii_digit() };
     if !text.iter().enumerate().all(is_written_so) {
         return None;
     }
-    let number = |digits: &[u8]| digits.iter().fold(0_u16, |sum, digit| sum * 10 + u16::from(digit - b'0'));
-    let two = |at: usize| number(&text[at..at + 2]) as u8;
-    let date = Date::from_calendar_date(number(&text[..4]).into(), two(4).try_into().ok()?, two(6)).ok()?;
-    let second = if two(13) == 60 { 59 } else { two(13) };
-    let since = UtcDateTime::new(date, Time::from_hms(two(9), two(11), second).ok()?).unix_timestamp();
-    Some(Duration::from_secs(since.try_into().unwrap_or(0)))
+    let since = DateTime::strptime("%Y%m%dT%H%M%S", text).ok()?.duration_since(EPOCH);
+    Some(Duration::try_from(since).unwrap_or_default())
 }

@@ -54,7 +54,7 @@ const LINK_RETRANSMISSION_WINDOW: f64 = 1.5;
 /// Bounds the window on short paths, in units of the granularity. Ours.
 const MAX_STEPS: u32 = 16;
 /// How often the time of a segment doubles at most. Ours; retransmission timeouts come sooner.
-const MAX_DOUBLINGS: u32 = 16;
+const MAX_DOUBLINGS: u32 = 6;
 
 /// The latest Interest, in the order of sending, that is known to be answered.
 #[derive(Clone, Copy, Debug)]
