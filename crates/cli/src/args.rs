@@ -131,6 +131,10 @@ pub struct SimArgs {
     /// Also write every packet of the first run to a pcapng file for Wireshark (see docs/packet-traces.md)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// Also write the first run as a trace for the Perfetto viewer (see docs/packet-traces.md)
+    #[cfg(feature = "perfetto")]
+    #[arg(long, value_name = "FILE")]
+    pub perfetto: Option<PathBuf>,
     /// Also write delay, hop count and path of every Data of the first run to a CSV file
     #[arg(long, value_name = "FILE")]
     pub deliveries: Option<PathBuf>,

@@ -8,7 +8,8 @@
 //! - [`papers`]: published evaluations, run again and judged.
 //! - [`criteria`]: schemes judged by criteria that are written down beforehand, relative to the optimum.
 //! - [`jobs`]: single runs that are stored, reused and divided among machines.
-//! - [`trace`], [`fetch_trace`], [`speed`]: packets of a run, a real fetch over time, the simulator's speed.
+//! - [`trace`], [`deliveries`], [`fetch_trace`], [`speed`]: packets of a run (with the feature `perfetto` also for that
+//!   viewer), its Data, a real fetch over time, the simulator's speed.
 //!
 //! It contains experiments and statistics, and no sockets, processes or pictures.
 
@@ -21,6 +22,8 @@ pub mod jobs;
 pub mod metrics;
 pub mod optimum;
 pub mod papers;
+#[cfg(feature = "perfetto")]
+pub mod perfetto;
 pub mod results;
 pub mod speed;
 pub mod text_table;

@@ -62,7 +62,7 @@ fn capture(scenario: &ScenarioInfo) -> Capture {
 }
 
 /// The names behind the run's flows: each consumer's prefix, or its catalogue's.
-fn names(experiment: &Experiment, network: &ndnweir_sim::Network) -> NameTable {
+pub(crate) fn names(experiment: &Experiment, network: &ndnweir_sim::Network) -> NameTable {
     let prefixes = experiment.scenario.prefixes();
     let objects = experiment.scenario.objects();
     let name = |flow: &ndnweir_sim::network::NameGroup| {

@@ -84,6 +84,7 @@ mod check;
 pub mod engine;
 pub mod flows;
 mod groups;
+pub mod in_order;
 mod mtu;
 mod nada;
 pub mod network;

@@ -9,6 +9,7 @@
 //! size plus the headers of Ethernet, IPv6 and UDP, the bytes are those of the encoding.
 
 use crate::engine::PacketTap;
+use crate::in_order::InOrder;
 use crate::observer::{DirectedLinkId, NodeId};
 use crate::pcapng::{self, Capture, HEADERS};
 use ndnweir_core::fields::FieldLayout;
@@ -18,8 +19,6 @@ use ndnweir_core::units::Time;
 use ndnweir_node::header;
 use ndnweir_wire::signature::DigestSha256;
 use ndnweir_wire::{Component, DataBuilder, InterestBuilder, LpHeader, Name};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::time::Duration;
@@ -115,39 +114,18 @@ impl Encoder {
     }
 }
 
-/// A packet that waits until no earlier one can come.
 struct Record {
-    at: Time,
-    number: u64,
     link: DirectedLinkId,
     ends: [NodeId; 2],
     size: u32,
     bytes: Vec<u8>,
 }
 
-impl PartialEq for Record {
-    fn eq(&self, other: &Record) -> bool {
-        (self.at, self.number) == (other.at, other.number)
-    }
-}
-impl Eq for Record {}
-impl PartialOrd for Record {
-    fn partial_cmp(&self, other: &Record) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Record {
-    fn cmp(&self, other: &Record) -> std::cmp::Ordering {
-        (self.at, self.number).cmp(&(other.at, other.number))
-    }
-}
-
 /// Writes a pcapng file, in order of time.
 pub struct PcapWriter<W: Write> {
     out: W,
     encoder: Encoder,
-    waiting: BinaryHeap<Reverse<Record>>,
-    number: u64,
+    waiting: InOrder<Record>,
     error: Option<io::Error>,
 }
 
@@ -158,27 +136,22 @@ impl<W: Write> PcapWriter<W> {
     /// If writing fails.
     pub fn new(mut out: W, encoder: Encoder, capture: &Capture) -> io::Result<PcapWriter<W>> {
         pcapng::head(&mut out, capture)?;
-        Ok(PcapWriter { out, encoder, waiting: BinaryHeap::new(), number: 0, error: None })
+        Ok(PcapWriter { out, encoder, waiting: InOrder::default(), error: None })
     }
 
     fn write_before(&mut self, now: Time) {
         while self.error.is_none()
-            && let Some(Reverse(first)) = self.waiting.peek()
-            && first.at < now
+            && let Some((at, record)) = self.waiting.pop_before(now)
         {
-            if let Some(Reverse(record)) = self.waiting.pop()
-                && let Err(error) = self.write(&record)
-            {
-                self.error = Some(error);
-            }
+            self.error = self.write(at, &record).err();
         }
     }
 
-    fn write(&mut self, record: &Record) -> io::Result<()> {
+    fn write(&mut self, at: Time, record: &Record) -> io::Result<()> {
         let frame = pcapng::frame(record.ends, &record.bytes);
         // Readers reject an original length below the captured one.
         let original = (frame.len() as u32).max(record.size.saturating_add(HEADERS as u32));
-        pcapng::packet(&mut self.out, record.at, record.link, &frame, original)
+        pcapng::packet(&mut self.out, at, record.link, &frame, original)
     }
 
     /// Writes the rest and returns the output.
@@ -203,10 +176,8 @@ impl<W: Write> PacketTap for PcapWriter<W> {
         if self.error.is_some() {
             return;
         }
-        self.number += 1;
         let bytes = self.encoder.encode(packet);
-        let record = Record { at: waiting.end, number: self.number, link, ends, size: packet.size, bytes };
-        self.waiting.push(Reverse(record));
+        self.waiting.push(waiting.end, Record { link, ends, size: packet.size, bytes });
     }
 }
 

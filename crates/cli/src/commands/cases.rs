@@ -2,6 +2,7 @@
 
 use super::inputs::{changed_but_not_run, check, seeds};
 use super::repeat::repeat;
+use super::sim::files;
 use super::{outcome, print, target};
 use crate::args::SimArgs;
 use crate::failure::Failure;
@@ -52,9 +53,8 @@ impl Progress for CaseProgress<'_> {
 }
 
 pub fn run(args: &SimArgs, cases: &[Case]) -> Result<(), Failure> {
-    if let Some(option) = [("--trace", &args.trace), ("--deliveries", &args.deliveries)].iter().find(|o| o.1.is_some())
-    {
-        let message = format!("{} {} cases would write one file; run one of them with --set", option.0, cases.len());
+    if let Some(file) = files(args).first() {
+        let message = format!("{} {} cases would write one file; run one of them with --set", file.option, cases.len());
         return Err(Failure::Input(message));
     }
     let seeds = seeds(args.run.seed, args.run.seeds)?;

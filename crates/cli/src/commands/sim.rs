@@ -8,11 +8,14 @@ use crate::failure::Failure;
 use crate::progress::Bar;
 use crate::terminal;
 use ndnweir_lab::experiment::{self, Experiment};
+#[cfg(feature = "perfetto")]
+use ndnweir_lab::perfetto;
 use ndnweir_lab::results::{Comparison, SeriesOf, table};
 use ndnweir_lab::text_table::wrapped;
 use ndnweir_lab::{deliveries, trace};
 use ndnweir_report as report;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 pub fn run(args: &SimArgs) -> Result<(), Failure> {
     if let Some(threads) = args.threads {
@@ -29,8 +32,8 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     let repeat = repeat(&args.run, &schemes, &args.run.overrides, &[]);
     let default = Path::new("results").join(&scenario.name);
     let target = target::choose(args.run.out.as_deref(), default, Some(&repeat.command), args.run.output.force)?;
-    for (option, path) in [("--trace", &args.trace), ("--deliveries", &args.deliveries)] {
-        path.as_deref().map_or(Ok(()), |path| may_create(option, path))?;
+    for file in files(args) {
+        may_create(file.option, file.path)?;
     }
     let stop = crate::interrupt::watch()?;
     let mut notes: Vec<String> =
@@ -47,13 +50,10 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     if let Err(error) = report::write(&comparison, &out, SeriesOf::First) {
         problems.push(error.to_string());
     }
-    let trace = args.trace.as_ref().filter(|_| !comparison.partial);
-    if let Some(Err(error)) = trace.map(|path| trace::write(&experiment, path, stop)) {
-        problems.push(error.to_string());
-    }
-    let delivered = args.deliveries.as_ref().filter(|_| !comparison.partial);
-    if let Some(Err(error)) = delivered.map(|path| deliveries::write(&experiment, path, stop)) {
-        problems.push(error.to_string());
+    for file in files(args).iter().filter(|_| !comparison.partial) {
+        if let Err(error) = (file.write)(&experiment, file.path, stop) {
+            problems.push(error.to_string());
+        }
     }
     if args.run.output.json {
         print(&comparison.to_summary())?;
@@ -65,6 +65,37 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
         problems.push(format!("interrupted; {} holds the runs that were complete", out.display()));
     }
     outcome(&problems)
+}
+
+type Write = fn(&Experiment, &Path, &AtomicBool) -> Result<(), trace::Error>;
+
+/// A file of the first run's packets.
+pub(super) struct RunFile<'a> {
+    pub(super) option: &'static str,
+    what: &'static str,
+    path: &'a Path,
+    write: Write,
+}
+
+/// The files asked for.
+pub(super) fn files(args: &SimArgs) -> Vec<RunFile<'_>> {
+    fn file<'a>(
+        option: &'static str,
+        what: &'static str,
+        path: &'a Option<PathBuf>,
+        write: Write,
+    ) -> Option<RunFile<'a>> {
+        Some(RunFile { option, what, path: path.as_deref()?, write })
+    }
+    [
+        file("--trace", "packets", &args.trace, trace::write),
+        #[cfg(feature = "perfetto")]
+        file("--perfetto", "trace", &args.perfetto, perfetto::write),
+        file("--deliveries", "deliveries", &args.deliveries, deliveries::write),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// Checks that an option's file can be put at `path`, before the work.
@@ -99,11 +130,8 @@ fn summary(comparison: &Comparison, experiment: &Experiment, args: &SimArgs, not
     } else {
         text.push_str(&format!("{seeds}\n"));
     }
-    let files: [(&str, &Option<PathBuf>); 2] = [("packets", &args.trace), ("deliveries", &args.deliveries)];
-    for (what, path) in files.into_iter().filter_map(|(what, path)| Some((what, path.as_ref()?))) {
-        if path.exists() && !comparison.partial {
-            text.push_str(&format!("{what}: {}\n", path.display()));
-        }
+    for file in files(args).iter().filter(|file| file.path.exists() && !comparison.partial) {
+        text.push_str(&format!("{}: {}\n", file.what, file.path.display()));
     }
     text
 }
