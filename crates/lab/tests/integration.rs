@@ -15,4 +15,5 @@ mod report_metrics;
 mod report_optimum;
 mod scenario_schemes;
 mod signals;
+mod source_figures;
 mod tables;

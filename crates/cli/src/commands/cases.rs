@@ -2,7 +2,7 @@
 
 use super::inputs::{changed_but_not_run, check, seeds};
 use super::repeat::repeat;
-use super::sim::files;
+use super::run_files::files;
 use super::{outcome, print, target};
 use crate::args::SimArgs;
 use crate::failure::Failure;

@@ -28,6 +28,7 @@ mod papers;
 mod put;
 mod repeat;
 mod report;
+mod run_files;
 mod sim;
 mod target;
 #[cfg(feature = "network")]

@@ -2,20 +2,17 @@
 
 use super::inputs::{changed_but_not_run, check, load, seeds};
 use super::repeat::{repeat, stand_ins};
+use super::run_files::{files, may_create};
 use super::{cases, outcome, print, target};
 use crate::args::SimArgs;
 use crate::failure::Failure;
 use crate::progress::Bar;
 use crate::terminal;
 use ndnweir_lab::experiment::{self, Experiment};
-#[cfg(feature = "perfetto")]
-use ndnweir_lab::perfetto;
 use ndnweir_lab::results::{Comparison, SeriesOf, table};
 use ndnweir_lab::text_table::wrapped;
-use ndnweir_lab::{deliveries, trace};
 use ndnweir_report as report;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::path::Path;
 
 pub fn run(args: &SimArgs) -> Result<(), Failure> {
     if let Some(threads) = args.threads {
@@ -65,49 +62,6 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
         problems.push(format!("interrupted; {} holds the runs that were complete", out.display()));
     }
     outcome(&problems)
-}
-
-type Write = fn(&Experiment, &Path, &AtomicBool) -> Result<(), trace::Error>;
-
-/// A file of the first run's packets.
-pub(super) struct RunFile<'a> {
-    pub(super) option: &'static str,
-    what: &'static str,
-    path: &'a Path,
-    write: Write,
-}
-
-/// The files asked for.
-pub(super) fn files(args: &SimArgs) -> Vec<RunFile<'_>> {
-    fn file<'a>(
-        option: &'static str,
-        what: &'static str,
-        path: &'a Option<PathBuf>,
-        write: Write,
-    ) -> Option<RunFile<'a>> {
-        Some(RunFile { option, what, path: path.as_deref()?, write })
-    }
-    [
-        file("--trace", "packets", &args.trace, trace::write),
-        #[cfg(feature = "perfetto")]
-        file("--perfetto", "trace", &args.perfetto, perfetto::write),
-        file("--deliveries", "deliveries", &args.deliveries, deliveries::write),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
-}
-
-/// Checks that an option's file can be put at `path`, before the work.
-fn may_create(option: &str, path: &Path) -> Result<(), Failure> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if path.is_dir() || path.as_os_str().is_empty() {
-        return Err(Failure::Input(format!("{option} {}: is a folder; name a file", path.display())));
-    }
-    match folder.is_none_or(Path::is_dir) {
-        true => Ok(()),
-        false => Err(Failure::Input(format!("{option} {}: check that the folder exists", path.display()))),
-    }
 }
 
 fn summary(comparison: &Comparison, experiment: &Experiment, args: &SimArgs, notes: &[String], out: &Path) -> String {
