@@ -21,6 +21,7 @@ mod fetch;
 mod ictp;
 mod labels;
 mod mircc_model;
+mod mpcc_model;
 mod path;
 mod prague_model;
 mod ptp;

@@ -29,20 +29,20 @@ struct Interval {
     samples: Vec<(f64, f64)>,
 }
 
-impl Interval {
-    /// The slope of the round-trip times over the times of their Interests.
-    fn slope(&self) -> f64 {
-        let n = self.samples.len() as f64;
-        let mean = |part: fn(&(f64, f64)) -> f64| self.samples.iter().map(part).sum::<f64>() / n;
-        let (x, y) = (mean(|sample| sample.0), mean(|sample| sample.1));
-        let above: f64 = self.samples.iter().map(|sample| (sample.0 - x) * (sample.1 - y)).sum();
-        let below: f64 = self.samples.iter().map(|sample| (sample.0 - x).powi(2)).sum();
-        if below > 0.0 { above / below } else { 0.0 }
-    }
+/// The slope of round-trip times over the times of their Interests.
+pub fn slope(samples: &[(f64, f64)]) -> f64 {
+    let n = samples.len() as f64;
+    let mean = |part: fn(&(f64, f64)) -> f64| samples.iter().map(part).sum::<f64>() / n;
+    let (x, y) = (mean(|sample| sample.0), mean(|sample| sample.1));
+    let above: f64 = samples.iter().map(|sample| (sample.0 - x) * (sample.1 - y)).sum();
+    let below: f64 = samples.iter().map(|sample| (sample.0 - x).powi(2)).sum();
+    if below > 0.0 { above / below } else { 0.0 }
+}
 
+impl Interval {
     fn utility(&self) -> f64 {
         let x = (self.sent - 1.0) * SIZE as f64 * 8e3 / (self.last - self.first) as f64;
-        let g = (self.slope() / 0.02).trunc() * 0.02;
+        let g = (slope(&self.samples) / 0.02).trunc() * 0.02;
         libm::pow(x, 0.9) - 900.0 * x * g - 11.35 * x * self.lost / self.sent
     }
 }
