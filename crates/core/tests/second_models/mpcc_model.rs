@@ -1,5 +1,5 @@
-//! MPCC by its page; a second model, though not by a stranger to the component, and the component beside it. Which probe of a pair comes first is chance; the model
-//! takes it from the pace and the windows.
+//! MPCC by its page; a second model, though not by a stranger to the component, and the component beside it. Which probe
+//! of a pair comes first is chance; the model takes it from the pace and the windows.
 
 use crate::fetch::{Fate, Fetch, Link, Request, Step};
 use crate::path::SIZE;
