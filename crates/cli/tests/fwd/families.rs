@@ -33,10 +33,14 @@ fn forwarder(scheme: &str) -> Fwd {
     Fwd::with_config(&base(scheme))
 }
 
-/// As published and named, but for ECP's limit: 230 pending Interests are more than an object of 75 Data ever has.
+/// As published and named, but for ECP's limit, as 230 pending Interests are more than an object of 75 Data ever has, and
+/// for the chance of CHoPCoP's marks, since a tenth of so few may be none.
 fn base(scheme: &str) -> String {
     let scheme = match scheme {
         "ecp" => "{ base = \"ecp\", shaper = { name = \"ecp\", limit = 8 } }".to_owned(),
+        "chopcop" => {
+            "{ base = \"chopcop\", marker = { name = \"chopcop\", low = 0.05, probability = 1.0 } }".to_owned()
+        }
         named => format!("\"{named}\""),
     };
     format!("scheme = {scheme}\ncache = 0\n[listen]\nudp = [\"127.0.0.1:0\"]\n")
