@@ -22,6 +22,8 @@ mod ictp;
 mod labels;
 mod mircc_model;
 mod mpcc_model;
+mod packet_pair_paths;
+mod packet_pair_paths_model;
 mod path;
 mod prague_model;
 mod ptp;
