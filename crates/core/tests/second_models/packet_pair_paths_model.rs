@@ -1,5 +1,6 @@
 //! The first window from packet pairs (Shi, Li, Wu, ICN 2019, §2) over one and several paths, as the paper and the page
-//! have it, under AIMD with ConsumerPcon's reaction; a second model.
+//! have it, under AIMD with ConsumerPcon's reaction; a second model. It was written from these; which Data are a pair,
+//! the order of the reasons, and that nothing cuts before segment 1, it has from the page as it is since.
 
 use std::collections::BTreeMap;
 
@@ -43,17 +44,6 @@ pub struct Arrived {
     pub bytes: u64,
 }
 
-/// Two Interests that left back to back.
-struct Pair {
-    first: u64,
-    left: u64,
-    /// The Data of the first one, how many Data had come with it, and the least round trip before it.
-    came: Option<(Arrived, u64, Option<u64>)>,
-    /// The second one came before the first.
-    turned: bool,
-    again: bool,
-}
-
 /// A path by its label.
 #[derive(Default)]
 struct Route {
@@ -79,16 +69,16 @@ pub struct Model {
     pub window: f64,
     threshold: f64,
     /// Signals once per window count again beyond this segment.
-    recovery: Option<f64>,
+    recovery: f64,
     highest: Option<u64>,
     pub searching: bool,
     pub end: Option<End>,
-    last_sent: Option<(u64, u64)>,
-    pairs: Vec<Pair>,
+    /// When the latest Interest for a segment left.
+    left: BTreeMap<u64, u64>,
+    /// The latest Data, and the least round trip before it.
+    last: Option<(Arrived, Option<u64>)>,
     looked_at: u64,
     routes: BTreeMap<u32, Route>,
-    last_label: Option<u32>,
-    data: u64,
     least_rtt: Option<u64>,
     /// Key, number and value of each record.
     pub records: Vec<(&'static str, u64, f64)>,
@@ -100,58 +90,36 @@ impl Model {
             given,
             window: 1.0,
             threshold: 1e7,
-            recovery: None,
+            recovery: 0.0,
             highest: None,
             searching: true,
             end: None,
-            last_sent: None,
-            pairs: Vec::new(),
+            left: BTreeMap::new(),
+            last: None,
             looked_at: 0,
             routes: BTreeMap::new(),
-            last_label: None,
-            data: 0,
             least_rtt: None,
             records: Vec::new(),
         }
     }
 
-    /// An Interest left; two new ones at one instant, the one after the other, are a pair.
-    pub fn on_sent(&mut self, now: u64, segment: u64, retransmission: bool) {
-        if retransmission {
-            self.last_sent = None;
-            return;
-        }
-        match self.last_sent {
-            Some((first, left)) if left == now && first + 1 == segment => {
-                self.pairs.push(Pair { first, left, came: None, turned: false, again: false });
-                self.last_sent = None;
-            }
-            _ => self.last_sent = Some((segment, now)),
-        }
-    }
-
-    /// An Interest failed and is requested again: `cause` is what may cut the window, if anything.
-    pub fn on_failure(&mut self, segment: u64, cause: Option<React>, next: u64) {
-        for pair in self.pairs.iter_mut().filter(|pair| pair.first == segment || pair.first + 1 == segment) {
-            pair.again = true;
-        }
-        if let Some(react) = cause {
-            self.signal(react, next);
-        }
+    pub fn on_sent(&mut self, now: u64, segment: u64) {
+        self.left.insert(segment, now);
     }
 
     /// A signal of congestion, reacted to or not.
-    fn signal(&mut self, react: React, next: u64) {
-        let waits = self.recovery.is_some_and(|point| self.highest.is_none_or(|highest| highest as f64 <= point));
+    pub fn signal(&mut self, react: React, next: u64) {
+        let waits = self.highest.unwrap_or(0) as f64 <= self.recovery;
         if react == React::Never || react == React::Once && waits {
             return;
         }
         if react == React::Once {
             let next = next as f64;
-            self.recovery = Some(next + 0.5 * (next - self.highest.map_or(0.0, |highest| highest as f64)));
+            self.recovery = next + 0.5 * (next - self.highest.unwrap_or(0) as f64);
         }
         self.window = (self.window * 0.5).max(1.0);
         self.threshold = self.window;
+        self.records.push(("decrease", 0, self.window));
         if self.searching {
             self.finish(End::Cut);
         }
@@ -178,61 +146,48 @@ impl Model {
     }
 
     fn search(&mut self, data: Arrived) {
-        self.data += 1;
-        let route = self.routes.entry(data.label).or_default();
-        route.data += 1;
-        route.in_a_row |= self.last_label == Some(data.label);
-        self.last_label = Some(data.label);
-        let (number, least) = (self.data, self.least_rtt);
-        if let Some(pair) = self.pairs.iter_mut().find(|pair| pair.first == data.segment) {
-            pair.came = Some((data, number, least));
+        let known = self.routes.contains_key(&data.label) || self.routes.len() < 16;
+        if known {
+            let route = self.routes.entry(data.label).or_default();
+            route.data += 1;
+            route.in_a_row |= self.last.is_some_and(|(last, _)| last.label == data.label);
         }
-        let whole = |pair: &Pair| {
-            let second = pair.first + 1 == data.segment && (pair.came.is_some());
-            second || pair.turned && pair.first == data.segment
-        };
-        if let Some(place) = self.pairs.iter().position(whole) {
-            let pair = self.pairs.remove(place);
-            self.look_at(&pair, data);
-        } else if let Some(pair) = self.pairs.iter_mut().find(|pair| pair.first + 1 == data.segment) {
-            pair.turned = true;
+        let before = self.last.replace((data, self.least_rtt));
+        if let Some((first, least)) = before.filter(|(first, _)| self.left_together(first.segment, data.segment)) {
+            self.look_at(first, data, least);
         }
-        if self.searching {
-            self.decide();
-        }
+        self.decide();
     }
 
-    fn look_at(&mut self, pair: &Pair, second: Arrived) {
+    /// Whether two neighbours' Interests left back to back.
+    fn left_together(&self, one: u64, other: u64) -> bool {
+        one.abs_diff(other) == 1 && self.left.get(&one) == self.left.get(&other)
+    }
+
+    fn look_at(&mut self, first: Arrived, second: Arrived, least: Option<u64>) {
         self.looked_at += 1;
-        let (first, place, least) = pair.came.unwrap();
-        let longer = |rtt: Option<u64>| {
-            let (Some(rtt), Some(least)) = (rtt, least) else { return true };
-            rtt as f64 >= least as f64 * (1.0 - self.given.tolerance)
-        };
-        let fault = if first.mark || second.mark {
-            MARKED
-        } else if pair.turned || second.now <= first.now || self.data != place + 1 {
-            DISORDERED
-        } else if first.label != second.label {
-            SPLIT
-        } else if pair.again || first.rtt.is_none() || second.rtt.is_none() {
-            RETRANSMITTED
-        } else if second.label == 0 && !longer(first.rtt) && longer(second.rtt) {
-            ROUND_TRIPS
-        } else {
-            0
+        let shorter =
+            |rtt: u64| least.is_some_and(|least| (rtt as f64) < (least as f64 * (1.0 - self.given.tolerance)).round());
+        let fault = match (first.rtt, second.rtt) {
+            (None, _) | (_, None) => RETRANSMITTED,
+            _ if first.mark || second.mark => MARKED,
+            _ if second.segment < first.segment || second.now == first.now => DISORDERED,
+            _ if first.label != second.label => SPLIT,
+            (Some(one), Some(other)) if second.label == 0 && shorter(one) && !shorter(other) => ROUND_TRIPS,
+            _ => 0,
         };
         if fault > 0 {
             self.records.push(("pair-discarded", self.looked_at, fault as f64));
             return;
         }
         let gap = (second.now - first.now).max(self.given.min_gap) as f64;
-        let window = (first.now - pair.left) as f64 / gap;
+        let window = (first.now - self.left[&first.segment]) as f64 / gap;
         self.records.push(("pair-window", self.looked_at, window));
         self.records.push(("pair-rate", self.looked_at, second.bytes as f64 * 8e9 / gap));
-        let route = self.routes.get_mut(&second.label).unwrap();
-        route.counted += 1;
-        route.estimate = Some(route.estimate.map_or(window, |least| least.min(window)));
+        if let Some(route) = self.routes.get_mut(&second.label) {
+            route.counted += 1;
+            route.estimate = Some(route.estimate.map_or(window, |least| least.min(window)));
+        }
     }
 
     /// The window that overfills no path with an estimate.
