@@ -17,7 +17,8 @@
 //! Data then carries s of the window, so the window is the least estimate/s: with one path its estimate, with two equal
 //! ones twice that.
 //!
-//! Without labels a pair over two paths mostly looks like one over a slow link. It is discarded where round trips show
+//! Data without a label (a router wrote none, or they came from this node) are a path of their own. A pair of them over
+//! two paths mostly looks like one over a slow link. It is discarded where round trips show
 //! it: its first Data took less time than any before, its second as long as those that came alone. Besides, `pairs`
 //! above 1 errs on the safe side: the smallest of several windows counts, which is too large only if every single pair
 //! was split.
