@@ -104,6 +104,11 @@ impl<'a> Fetch<'a> {
         self
     }
 
+    /// The stream of chance from which the consumer draws next.
+    pub fn chance(&self) -> Rng {
+        self.rng.clone()
+    }
+
     /// What the consumer recorded since the last call.
     pub fn recorded(&mut self) -> Vec<TraceEvent> {
         self.trace.drain().collect()

@@ -1,11 +1,10 @@
 //! MPCC by its page and its authors' module for Linux (mpccopensource/mpcc_release, `tcp_mpcc.c`), written before the
-//! component was read; a second model. Rates are in bytes per second, times in ns. Which probe of a pair comes first is
-//! chance: the model takes it from what was sent.
+//! component was read; a second model. Rates are in bytes per second, times in ns.
 
-use crate::near;
 use crate::path::SIZE;
 use crate::vivace::slope;
-use std::collections::BTreeMap;
+use ndnweir_core::ctx::Rng;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// 1 Mbit/s.
 pub const MBIT: f64 = 125_000.0;
@@ -43,7 +42,7 @@ struct Interval {
     first: u64,
     last: u64,
     lasts: f64,
-    open: Vec<u64>,
+    open: BTreeSet<u64>,
     sent: f64,
     lost: f64,
     samples: Vec<(f64, f64)>,
@@ -81,6 +80,8 @@ pub struct Route {
     pub rate: f64,
     advertised: f64,
     others: f64,
+    /// Whether the higher one of each pair of probes comes first.
+    higher_first: [bool; 2],
     /// Rate and utility of the interval to compare with.
     before: (f64, f64),
     tries: u32,
@@ -90,11 +91,11 @@ pub struct Route {
     bound: f64,
     swing: f64,
     intervals: Vec<Interval>,
-    srtt: Option<f64>,
-    in_flight: u32,
+    srtt: f64,
+    /// When its last Data came, and what left until when does not count as silence.
     heard: u64,
-    /// When silence last halved the rate.
-    halved: u64,
+    quiet: Option<u64>,
+    received: bool,
     credit: f64,
 }
 
@@ -107,17 +108,18 @@ impl Route {
             rate,
             advertised: rate,
             others,
+            higher_first: [false; 2],
             before: (rate, f64::NEG_INFINITY),
             tries: 2,
-            decision: 0.0,
+            decision: 1.0,
             amplifier: 0.0,
             bound: 0.0,
             swing: 0.0,
             intervals: Vec::new(),
-            srtt: None,
-            in_flight: 0,
+            srtt: 0.0,
             heard: now,
-            halved: 0,
+            quiet: None,
+            received: false,
             credit: 0.0,
         }
     }
@@ -127,8 +129,12 @@ impl Route {
         self.intervals.last().map_or(self.rate, |interval| interval.rate)
     }
 
-    pub fn window(&self) -> f64 {
-        (2.0 * self.rate * self.srtt.unwrap_or(0.0) / 1e9 / SIZE as f64).max(4.0)
+    fn window(&self, size: f64) -> f64 {
+        (2.0 * self.pace() * self.srtt / 1e9 / size).max(4.0)
+    }
+
+    fn counted(&self) -> usize {
+        self.intervals.iter().filter(|interval| interval.counts).count()
     }
 
     fn wanted(&self) -> usize {
@@ -140,6 +146,12 @@ impl Route {
         let distance = 0.05 * (self.rate + self.others);
         let higher = self.rate + distance;
         [higher, if self.rate < distance { higher / 2.0 } else { self.rate - distance }]
+    }
+
+    /// Probing begins anew.
+    fn probe(&mut self, others: f64, chance: &mut Rng) {
+        (self.phase, self.others) = (Phase::Probing, others);
+        self.higher_first = [0; 2].map(|_| chance.below(2) == 1);
     }
 
     /// The step that a gradient leads to.
@@ -189,20 +201,48 @@ pub struct Model {
     pub routes: Vec<Route>,
     /// By segment: the label it was sent on, and when.
     sent: BTreeMap<u64, (u32, u64)>,
+    /// By label, whether its path is known or not.
+    in_flight: BTreeMap<u32, u32>,
+    requests: u64,
+    /// Bytes of the last Data.
+    pub size: f64,
+    chance: Rng,
     pub did: Vec<Did>,
 }
 
 impl Model {
-    pub fn new(latency: bool, now: u64) -> Model {
-        Model { latency, routes: vec![Route::new(NONE, now, 0.0)], sent: BTreeMap::new(), did: Vec::new() }
+    pub fn new(latency: bool, now: u64, chance: Rng) -> Model {
+        let routes = vec![Route::new(NONE, now, 0.0)];
+        Model {
+            latency,
+            routes,
+            sent: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
+            requests: 0,
+            size: 1400.0,
+            chance,
+            did: Vec::new(),
+        }
+    }
+
+    /// Which paths have room in their windows.
+    fn open(&self) -> Vec<usize> {
+        let has_room = |place: &usize| {
+            let route = &self.routes[*place];
+            let in_flight = self.in_flight.get(&route.label).copied().unwrap_or(0);
+            f64::from(in_flight) < route.window(self.size)
+        };
+        (0..self.routes.len()).filter(has_room).collect()
     }
 
     pub fn pace(&self) -> f64 {
-        self.routes.iter().map(Route::pace).sum()
+        let open = self.open();
+        let paths = if open.is_empty() { (0..self.routes.len()).collect() } else { open };
+        paths.into_iter().map(|place| self.routes[place].pace()).sum()
     }
 
     pub fn window(&self) -> f64 {
-        self.routes.iter().map(Route::window).sum()
+        self.routes.iter().map(|route| route.window(self.size)).sum()
     }
 
     fn place(&self, label: u32) -> Option<usize> {
@@ -213,135 +253,154 @@ impl Model {
         self.routes.iter().filter(|route| route.label != label).map(|route| route.advertised).sum()
     }
 
-    /// Whose turn it is: each collects its share, the one with most that has room goes and pays one.
-    pub fn next(&mut self) -> u32 {
-        let pace = self.pace();
-        for route in &mut self.routes {
-            route.credit += route.pace() / pace;
+    /// Whose turn it is: each with room collects its share, the one with most goes and pays one. The label that the
+    /// Interest carries; `found` is the one that it did, which decides where rounding does.
+    fn turn(&mut self, found: u32) -> u32 {
+        let open = self.open();
+        let sum: f64 = open.iter().map(|&place| self.routes[place].pace() / MBIT).sum();
+        for &place in &open {
+            self.routes[place].credit += self.routes[place].pace() / MBIT / sum;
         }
-        let mut best: Option<usize> = None;
-        for (place, route) in self.routes.iter().enumerate() {
-            let more = best.is_none_or(|best| route.credit > self.routes[best].credit);
-            if f64::from(route.in_flight) < route.window() && more {
-                best = Some(place);
-            }
-        }
-        let best = best.unwrap();
-        self.routes[best].credit -= 1.0;
-        self.routes[best].label
+        let most = open.iter().map(|&place| self.routes[place].credit).fold(f64::NEG_INFINITY, f64::max);
+        let has_most = |place: &usize, less: f64| self.routes[*place].credit >= most - less;
+        let as_found = |place: &usize| has_most(place, 1e-9) && self.routes[*place].label == found;
+        let first =
+            open.iter().find(|place| as_found(place)).or_else(|| open.iter().find(|place| has_most(place, 0.0)));
+        let &first = first.unwrap();
+        self.routes[first].credit -= 1.0;
+        self.requests += 1;
+        if self.requests.is_multiple_of(100) { NONE } else { self.routes[first].label }
     }
 
-    /// An Interest left; `pace` is the sum of rates that followed.
-    pub fn on_sent(&mut self, now: u64, segment: u64, label: u32, pace: f64) {
+    /// An Interest leaves. The label that it carries; `found` is the one that it did.
+    pub fn on_sent(&mut self, now: u64, segment: u64, found: u32) -> u32 {
+        let label = self.turn(found);
         self.sent.insert(segment, (label, now));
-        let Some(place) = self.place(label) else { return };
-        let rest: f64 = self.routes.iter().filter(|route| route.label != label).map(Route::pace).sum();
-        let route = &mut self.routes[place];
-        route.in_flight += 1;
-        let over = |last: &Interval| last.sent >= 5.0 && (now - last.first) as f64 >= last.lasts;
-        if let Some(srtt) = route.srtt {
-            if route.intervals.last().is_none_or(|last| last.counts && over(last)) {
-                let counted = route.intervals.len();
-                let counts = counted < route.wanted();
-                let probes = route.probes();
-                let rate = match counted {
-                    _ if !counts || route.phase != Phase::Probing => route.rate,
-                    _ if counted % 2 == 1 => probes[0] + probes[1] - route.intervals[counted - 1].rate,
-                    _ => probes[usize::from((pace - rest - probes[1]).abs() < (pace - rest - probes[0]).abs())],
-                };
-                if counts && route.phase == Phase::Probing && probes[1] == probes[0] / 2.0 {
-                    self.did.push(Did::LowerProbeHalved);
-                }
-                route.intervals.push(Interval {
-                    rate,
-                    counts,
-                    first: now,
-                    last: now,
-                    lasts: 1.5 * srtt,
-                    open: Vec::new(),
-                    sent: 0.0,
-                    lost: 0.0,
-                    samples: Vec::new(),
-                });
+        *self.in_flight.entry(label).or_default() += 1;
+        let Some(place) = self.place(label) else { return label };
+        let route = &self.routes[place];
+        let begins = route.srtt > 0.0
+            && route.intervals.last().is_none_or(|last| match last.counts {
+                true => last.sent >= 5.0 && (now - last.first) as f64 >= last.lasts,
+                false => route.counted() == 0,
+            });
+        if begins {
+            let (counted, probes) = (route.counted(), route.probes());
+            let probing = route.phase == Phase::Probing && counted < 4;
+            if probing && probes[1] == probes[0] / 2.0 {
+                self.did.push(Did::LowerProbeHalved);
             }
+            let lower = |place: usize| usize::from(route.higher_first[place / 2] == (place % 2 == 1));
+            let rate = if probing { probes[lower(counted)] } else { route.rate };
+            let counts = counted < route.wanted();
+            self.begin(place, rate, counts, now);
         }
-        if let Some(interval) = route.intervals.last_mut() {
-            interval.open.push(segment);
+        if let Some(interval) = self.routes[place].intervals.last_mut() {
+            interval.open.insert(segment);
             interval.sent += 1.0;
             interval.last = now;
         }
+        label
     }
 
-    fn answered(&mut self, now: u64, segment: u64, sent: u64, rtt: Option<u64>, lost: bool, label: u32) {
-        let Some(place) = self.place(label) else { return };
+    fn begin(&mut self, place: usize, rate: f64, counts: bool, now: u64) {
         let route = &mut self.routes[place];
-        route.in_flight -= 1;
-        for interval in &mut route.intervals {
-            if let Some(place) = interval.open.iter().position(|other| *other == segment) {
-                interval.open.remove(place);
+        route.intervals.retain(|interval| interval.counts);
+        route.intervals.push(Interval {
+            rate: rate.max(0.2 * MBIT),
+            counts,
+            first: now,
+            last: now,
+            lasts: 1.5 * route.srtt,
+            open: BTreeSet::new(),
+            sent: 0.0,
+            lost: 0.0,
+            samples: Vec::new(),
+        });
+    }
+
+    fn answered(&mut self, segment: u64, sent: u64, rtt: Option<u64>, lost: bool, place: usize) {
+        for interval in &mut self.routes[place].intervals {
+            if interval.open.remove(&segment) {
                 interval.lost += f64::from(u8::from(lost));
                 interval.samples.extend(rtt.map(|rtt| (sent as f64, rtt as f64)));
             }
         }
-        self.settle(now, place);
+    }
+
+    fn release(&mut self, segment: u64) -> (u32, u64) {
+        let (on, sent) = self.sent.remove(&segment).unwrap();
+        *self.in_flight.get_mut(&on).unwrap() -= 1;
+        (on, sent)
     }
 
     pub fn on_data(&mut self, now: u64, segment: u64, rtt: Option<u64>, label: u32) {
-        if self.routes.len() == 1 && self.routes[0].label == NONE {
+        self.size = SIZE as f64;
+        if self.routes.len() == 1 && !self.routes[0].received {
             self.routes[0].label = label;
             self.sent.values_mut().for_each(|(on, _)| *on = label);
+            self.in_flight = BTreeMap::from([(label, self.sent.len() as u32)]);
         }
-        let (on, sent) = self.sent.remove(&segment).unwrap();
-        self.routes.retain(|route| route.label == label || now - route.heard < 2_000_000_000);
-        if self.place(label).is_none() && self.routes.len() < 16 {
-            let others = self.others(label);
+        let (on, sent) = self.release(segment);
+        if let Some(place) = self.place(on) {
+            self.answered(segment, sent, rtt.filter(|_| on == label), false, place);
+        }
+        let others = self.others(label);
+        let only = self.routes.len() == 1;
+        self.routes.retain(|route| only || route.label == label || now - route.heard < 2_000_000_000);
+        if self.place(label).is_none() {
+            if self.routes.len() == 16 {
+                let oldest = self.routes.iter().map(|route| route.heard).min().unwrap();
+                let place = self.routes.iter().position(|route| route.heard == oldest).unwrap();
+                self.routes.remove(place);
+            }
             self.routes.push(Route::new(label, now, others));
         }
-        let rtt = rtt.filter(|_| on == label);
-        if let Some(place) = self.place(label) {
-            let route = &mut self.routes[place];
-            route.heard = now;
-            if let Some(rtt) = rtt {
-                let rtt = rtt as f64;
-                route.srtt = Some(route.srtt.map_or(rtt, |srtt| srtt + (rtt - srtt) / 8.0));
-            }
+        let place = self.place(label).unwrap();
+        let route = &mut self.routes[place];
+        (route.heard, route.quiet, route.received) = (now, Some(now), true);
+        if let Some(rtt) = rtt {
+            let rtt = rtt as f64;
+            route.srtt = if route.srtt == 0.0 { rtt } else { route.srtt + (rtt - route.srtt) / 8.0 };
         }
-        self.answered(now, segment, sent, rtt, false, on);
+        if on != label {
+            self.settle(now, on);
+        }
+        self.settle(now, label);
     }
 
     /// An Interest failed: `lost` unless a NACK said something else, `timeout` if it was one.
     pub fn on_failure(&mut self, now: u64, segment: u64, lost: bool, timeout: bool) {
-        let (on, sent) = self.sent.remove(&segment).unwrap();
-        if let Some(place) = self.place(on).filter(|_| timeout) {
-            let route = &mut self.routes[place];
-            if sent > route.heard && sent > route.halved {
-                let halved = route.rate / 2.0;
-                route.set(halved, &mut self.did);
-                (route.halved, route.phase, route.advertised) = (now, Phase::Probing, route.rate);
-                route.intervals.clear();
-                self.did.push(Did::Silent);
-            }
+        let (on, sent) = self.release(segment);
+        let Some(place) = self.place(on) else { return };
+        self.answered(segment, sent, None, lost, place);
+        let route = &mut self.routes[place];
+        if timeout && route.quiet.is_none_or(|quiet| sent > quiet) {
+            let halved = route.rate / 2.0;
+            route.set(halved, &mut self.did);
+            (route.quiet, route.advertised) = (Some(now), route.rate);
+            route.probe(route.others, &mut self.chance);
+            route.intervals.clear();
+            self.did.push(Did::Silent);
         }
-        self.answered(now, segment, sent, None, lost, on);
+        self.settle(now, on);
     }
 
     /// Decides for a path if its intervals are answered or overdue.
-    fn settle(&mut self, now: u64, place: usize) {
-        let others = self.others(self.routes[place].label);
+    fn settle(&mut self, now: u64, label: u32) {
+        let others = self.others(label);
+        let Some(place) = self.place(label) else { return };
         let (latency, did) = (self.latency, &mut self.did);
         let route = &mut self.routes[place];
-        for interval in &mut route.intervals {
-            if !interval.open.is_empty() && now as f64 > interval.last as f64 + 4.0 * interval.lasts {
-                interval.lost += interval.open.len() as f64;
-                interval.open.clear();
-            }
-        }
-        if route.intervals.len() <= route.wanted()
-            || route.intervals.iter().any(|interval| interval.counts && !interval.open.is_empty())
-        {
+        let overdue = |interval: &Interval| (now - interval.last) as f64 > 4.0 * interval.lasts;
+        let waits = |interval: &Interval| interval.counts && !interval.open.is_empty() && !overdue(interval);
+        let waits = route.intervals.iter().any(waits);
+        if waits || route.counted() == 0 || route.intervals.last().is_none_or(|last| last.counts) {
             return;
         }
-        let counted: Vec<Interval> = route.intervals.drain(..).filter(|interval| interval.counts).collect();
+        let goes_on = route.intervals.pop().unwrap();
+        let mut counted = std::mem::replace(&mut route.intervals, vec![goes_on]);
+        counted.iter_mut().for_each(|interval| interval.lost += interval.open.len() as f64);
         let starting = route.phase == Phase::Starting;
         let judged: Vec<(f64, f64)> =
             counted.iter().map(|interval| (interval.rate, interval.utility(route.others, latency, starting))).collect();
@@ -357,7 +416,7 @@ impl Model {
                     did.push(Did::Tried);
                 } else {
                     route.rate = route.before.0;
-                    (route.phase, route.others) = (Phase::Probing, others);
+                    route.probe(others, &mut self.chance);
                     did.push(Did::Started);
                 }
             }
@@ -365,19 +424,19 @@ impl Model {
                 let gradients = [gradient(judged[0], judged[1]), gradient(judged[2], judged[3])];
                 let agrees = gradients[0] * gradients[1] > 0.0;
                 let mut change = 0.0;
-                if agrees {
-                    let least = gradients[0].abs().min(gradients[1].abs());
-                    change = route.step(least * gradients[0].signum(), did);
-                }
                 if braked > 2 {
                     change = -route.rate / 2.0;
                     did.push(Did::BrakedInProbing);
+                } else if agrees {
+                    let least = gradients[0].abs().min(gradients[1].abs());
+                    change = route.step(least * gradients[0].signum(), did);
                 }
+                let rate = route.rate;
                 route.decision = if change == 0.0 { 0.0 } else { change.signum() };
                 route.set(route.rate + change, did);
                 route.advertised = route.rate;
-                if change == 0.0 {
-                    route.others = others;
+                if route.rate == rate {
+                    route.probe(others, &mut self.chance);
                     did.push(Did::Disagreed);
                 } else {
                     route.before = judged[usize::from(judged[1].1 < judged[0].1)];
@@ -386,7 +445,7 @@ impl Model {
                 }
             }
             Phase::Moving => {
-                let gradient = gradient(judged[0], route.before);
+                let gradient = if braked > 0 { 0.0 } else { gradient(judged[0], route.before) };
                 let change = if gradient == 0.0 { 0.0 } else { route.step(gradient, did) };
                 route.before = judged[0];
                 if braked > 0 {
@@ -399,13 +458,8 @@ impl Model {
                 } else {
                     did.push(Did::Stayed);
                 }
-                (route.phase, route.others) = (Phase::Probing, others);
+                route.probe(others, &mut self.chance);
             }
         }
-    }
-
-    /// Whether the sum of rates is that of the model.
-    pub fn agrees(&self, pace: f64) -> bool {
-        near(pace, self.pace(), 1e-4)
     }
 }
