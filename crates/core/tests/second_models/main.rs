@@ -22,7 +22,6 @@ mod ictp;
 mod labels;
 mod mircc_model;
 mod mpcc;
-mod mpcc_by_page;
 mod mpcc_model;
 mod packet_pair_paths;
 mod packet_pair_paths_model;
