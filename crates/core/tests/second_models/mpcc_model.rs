@@ -151,13 +151,8 @@ impl Model {
         let Some(place) = self.place(on) else { return };
         let route = &mut self.routes[place];
         route.answered(segment, sent, None, lost);
-        if timeout && route.quiet.is_none_or(|quiet| sent > quiet) {
-            let halved = route.rate / 2.0;
-            route.set(halved, &mut self.did);
-            (route.quiet, route.advertised) = (Some(now), route.rate);
-            route.probe(route.others, &mut self.chance);
-            route.intervals.clear();
-            self.did.push(Did::Silent);
+        if timeout {
+            route.on_timeout(now, sent, &mut self.chance, &mut self.did);
         }
         self.settle(now, on);
     }

@@ -78,7 +78,7 @@ pub struct Route {
     phase: Phase,
     pub rate: f64,
     pub advertised: f64,
-    pub others: f64,
+    others: f64,
     /// Whether the higher one of each pair of probes comes first.
     higher_first: [bool; 2],
     /// Rate and utility of the interval to compare with.
@@ -89,7 +89,7 @@ pub struct Route {
     amplifier: f64,
     bound: f64,
     swing: f64,
-    pub intervals: Vec<Interval>,
+    intervals: Vec<Interval>,
     pub srtt: f64,
     /// When its last Data came, and what left until when does not count as silence.
     pub heard: u64,
@@ -148,7 +148,7 @@ impl Route {
     }
 
     /// Probing begins anew.
-    pub fn probe(&mut self, others: f64, chance: &mut Rng) {
+    fn probe(&mut self, others: f64, chance: &mut Rng) {
         (self.phase, self.others) = (Phase::Probing, others);
         self.higher_first = [0; 2].map(|_| chance.below(2) == 1);
     }
@@ -202,6 +202,18 @@ impl Route {
         }
     }
 
+    /// An Interest that left at `sent` timed out.
+    pub fn on_timeout(&mut self, now: u64, sent: u64, chance: &mut Rng, did: &mut Vec<Did>) {
+        if self.quiet.is_some_and(|quiet| sent <= quiet) {
+            return;
+        }
+        self.set(self.rate / 2.0, did);
+        (self.quiet, self.advertised) = (Some(now), self.rate);
+        self.probe(self.others, chance);
+        self.intervals.clear();
+        did.push(Did::Silent);
+    }
+
     /// The step that a gradient leads to.
     fn step(&mut self, gradient: f64, did: &mut Vec<Did>) -> f64 {
         let direction = gradient.signum();
@@ -232,7 +244,7 @@ impl Route {
         direction * step.max(0.5 * MBIT).min(self.rate / 2.0)
     }
 
-    pub fn set(&mut self, rate: f64, did: &mut Vec<Did>) {
+    fn set(&mut self, rate: f64, did: &mut Vec<Did>) {
         self.rate = rate.max(0.2 * MBIT);
         if self.rate == 0.2 * MBIT {
             did.push(Did::Least);
