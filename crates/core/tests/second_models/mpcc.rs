@@ -134,6 +134,23 @@ fn mpcc_agrees_in_silence_from_the_first_interest_on() {
     assert!(seen[&Did::Silent] >= 2, "{seen:?}");
 }
 
+// A fifth of the third interval is lost, so that it is tried again. Meanwhile some more are lost for longer, which leaves
+// more or less room in the window for what the second try sends.
+#[test]
+fn mpcc_agrees_where_the_window_limits_the_first_rates() {
+    let mut all = Seen::new();
+    for lost in 20..50 {
+        let mut paths = Paths::new(&[(20 * MS, 200 * MS)]);
+        let seen = compare(false, 1, &format!("{lost} lost"), |request| match request.number {
+            72..84 => Fate::Fails { at: request.now + 100 * MS, kind: Congestion::Loss },
+            n if (125..125 + lost).contains(&n) => Fate::Fails { at: request.now + 600 * MS, kind: Congestion::Loss },
+            _ => paths.fate(0, request.now, MS / 20),
+        });
+        seen.into_iter().for_each(|(did, n)| *all.entry(did).or_default() += n);
+    }
+    assert!(all.contains_key(&Did::SentBarelyEnough) && all.contains_key(&Did::SentBarelyTooLittle), "{all:?}");
+}
+
 /// Up to three paths whose rates, round trips and losses a seed draws anew now and then; sometimes no router
 /// writes labels.
 fn drawn(seed: u64) -> Seen {

@@ -21,6 +21,8 @@ pub enum Phase {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Did {
     Doubled,
+    SentBarelyEnough,
+    SentBarelyTooLittle,
     Tried,
     Started,
     Agreed,
@@ -268,6 +270,11 @@ impl Route {
         let braked = counted.iter().filter(|interval| interval.loss().1).count();
         match self.phase {
             Phase::Starting => {
+                // Where the utility rose, what was sent decides.
+                let share = counted[0].asked() / self.rate;
+                if judged[0].1 > self.before.1 && (share - 0.9).abs() < 0.04 {
+                    did.push(if share < 0.9 { Did::SentBarelyTooLittle } else { Did::SentBarelyEnough });
+                }
                 if judged[0].1 > self.before.1 && counted[0].asked() > 0.9 * self.rate {
                     (self.before, self.tries) = (judged[0], 2);
                     self.rate *= 2.0;
