@@ -139,7 +139,7 @@ fn mpcc_agrees_in_silence_from_the_first_interest_on() {
 #[test]
 fn mpcc_agrees_where_the_window_limits_the_first_rates() {
     let mut all = Seen::new();
-    for lost in 20..50 {
+    for lost in 34..40 {
         let mut paths = Paths::new(&[(20 * MS, 200 * MS)]);
         let seen = compare(false, 1, &format!("{lost} lost"), |request| match request.number {
             72..84 => Fate::Fails { at: request.now + 100 * MS, kind: Congestion::Loss },
