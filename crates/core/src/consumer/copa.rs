@@ -38,6 +38,9 @@ pub struct Params {
     pub loss_threshold: f64,
     /// What such a cut multiplies the window by, in (0, 1).
     pub loss_cut: f64,
+    /// From how many round trips in one direction on each doubles the velocity; the authors' code: 1, other
+    /// implementations and, by accounts of it, the paper: 3.
+    pub steady: u32,
     /// How long the least round-trip time is remembered, at least 20 of it.
     pub memory: Duration,
     /// The retransmission timer.
@@ -54,6 +57,7 @@ impl Default for Params {
             empty: 0.1,
             loss_threshold: 0.3,
             loss_cut: 0.7,
+            steady: 1,
             memory: Duration::from_millis(10_000),
             timer: Timer::default(),
         }
@@ -85,6 +89,8 @@ pub struct Copa {
     velocity: f64,
     /// Whether the last round trip went up (1) or down (-1).
     direction: f64,
+    /// How many round trips before it went the same way.
+    same: u32,
     /// Data since `turned` that went up, less those that went down.
     balance: i64,
     /// When the last round trip of the velocity began.
@@ -112,6 +118,7 @@ impl Component for Copa {
         check::number("empty", params.empty, 0.0, 1.0)?;
         check::number("loss-threshold", params.loss_threshold, 0.0, 1.0)?;
         check::factor("loss-cut", params.loss_cut)?;
+        check::number("steady", f64::from(params.steady), 1.0, 1000.0)?;
         check::least("memory", params.memory, Duration::from_millis(1))?;
         params.timer.check()
     }
@@ -130,6 +137,7 @@ impl Component for Copa {
             recent_largest: Extreme::largest(),
             velocity: 1.0,
             direction: 1.0,
+            same: 0,
             balance: 1,
             turned: Time::ZERO,
             delta_changed: None,
@@ -205,9 +213,12 @@ impl Copa {
         }
         if now.since(self.turned).secs() > self.latest {
             if self.direction * self.balance as f64 > 0.0 {
-                self.velocity *= 2.0;
+                self.same = self.same.saturating_add(1);
+                if self.same >= self.params.steady {
+                    self.velocity *= 2.0;
+                }
             } else {
-                self.velocity = 1.0;
+                (self.velocity, self.same) = (1.0, 0);
                 self.direction = -self.direction;
             }
             self.turned = now;
@@ -329,21 +340,23 @@ mod tests {
 
     #[test]
     fn each_round_trip_in_the_same_direction_doubles_the_velocity_and_a_turn_resets_it() {
-        let mut fetch = new();
-        let copa = &mut fetch.consumer;
-        (copa.slow_start, copa.window, copa.received, copa.direction, copa.balance) = (false, 100.0, 100, 1.0, 0);
-        fetch.now = Time::from_nanos(1_000_000_000);
-        fetch.consumer.turned = fetch.now;
-        // No queue: the target is infinite. 20 ms per round trip, judged at the 21st ms.
-        let mut velocities = Vec::new();
-        for _ in 0..4 {
-            data(&mut fetch, 21, 20);
-            velocities.push(fetch.consumer.velocity);
+        for (steady, expected) in [(1, [2.0, 4.0, 8.0, 16.0]), (3, [1.0, 1.0, 2.0, 4.0])] {
+            let mut fetch: Driver<Copa> = driver(serde_json::json!({ "steady": steady }));
+            let copa = &mut fetch.consumer;
+            (copa.slow_start, copa.window, copa.received, copa.direction, copa.balance) = (false, 100.0, 100, 1.0, 0);
+            fetch.now = Time::from_nanos(1_000_000_000);
+            fetch.consumer.turned = fetch.now;
+            // No queue: the target is infinite. 20 ms per round trip, judged at the 21st ms.
+            let mut velocities = Vec::new();
+            for _ in 0..4 {
+                data(&mut fetch, 21, 20);
+                velocities.push(fetch.consumer.velocity);
+            }
+            assert_eq!(velocities, expected);
+            // 40 ms with a window far above the target of 4: down, and the round trips are counted anew.
+            data(&mut fetch, 100, 40);
+            assert!(fetch.consumer.direction == -1.0 && fetch.consumer.same < 4);
         }
-        assert_eq!(velocities, [2.0, 4.0, 8.0, 16.0]);
-        // 40 ms with a window far above the target of 4: down.
-        data(&mut fetch, 100, 40);
-        assert_eq!(fetch.consumer.direction, -1.0);
     }
 
     #[test]

@@ -17,7 +17,8 @@
 //! Data then carries s of the window, so the window is the least estimate/s: with one path its estimate, with two equal
 //! ones twice that.
 //!
-//! Without labels a pair over two paths mostly looks like one over a slow link. It is discarded where round trips show
+//! Data without a label (a router wrote none, or they came from this node) are a path of their own. A pair of them over
+//! two paths mostly looks like one over a slow link. It is discarded where round trips show
 //! it: its first Data took less time than any before, its second as long as those that came alone. Besides, `pairs`
 //! above 1 errs on the safe side: the smallest of several windows counts, which is too large only if every single pair
 //! was split.
@@ -253,8 +254,8 @@ impl Pairing {
             self.examine(first, &second, event, ctx);
         }
         let estimate = self.estimate();
-        // While other paths are waited for, slow start must not go beyond what is known already.
-        let is_reached = self.paths.iter().any(|path| self.is_complete(path)) && estimate <= Some(window);
+        // While more pairs or other paths are waited for, slow start must not go beyond what is known already.
+        let is_reached = estimate.is_some_and(|estimate| estimate <= window);
         self.searching = self.lacks_pairs() && self.looked_at < self.params.attempts && !is_reached;
         // When the attempts are used up, an estimate from few pairs is better than a slow start without end.
         let estimate = estimate.filter(|_| !self.searching)?;
@@ -266,7 +267,7 @@ impl Pairing {
         let number = u64::from(self.looked_at);
         match self.judge(first, second) {
             Ok(estimate) => {
-                let gap = second.arrived.since(first.arrived);
+                let gap = self.gap(first, second);
                 ctx.trace.record(ctx.now, "pair-window", number, estimate);
                 ctx.trace.record(ctx.now, "pair-rate", number, event.size.bits() as f64 / gap.secs());
                 if let Some(path) = self.paths.iter_mut().find(|path| path.label == second.label) {
@@ -321,11 +322,15 @@ impl Pairing {
         if first.label != second.label {
             return Err(Discard::Path);
         }
-        if self.label.is_none() && self.is_split(first, second) {
+        if second.label == 0 && self.is_split(first, second) {
             return Err(Discard::RoundTrip);
         }
-        let gap = second.arrived.since(first.arrived).max(self.params.min_gap);
-        Ok(first.round_trip().nanos() as f64 / gap.nanos() as f64)
+        Ok(first.round_trip().nanos() as f64 / self.gap(first, second).nanos() as f64)
+    }
+
+    /// t2 − t1, at least the least gap that is believed.
+    fn gap(&self, first: &First, second: &First) -> Duration {
+        second.arrived.since(first.arrived).max(self.params.min_gap)
     }
 
     /// Whether round trips show that a pair came over two paths: before it none was as short as its first, and its

@@ -44,6 +44,9 @@ pub struct CopaModel {
     default_delta: f64,
     /// The mode `auto`; else δ is constant.
     pub competitive: bool,
+    /// From how many updates in one direction on each doubles the velocity; the code has 1.
+    pub steady: u32,
+    same: u32,
     velocity: f64,
     direction: i64,
     last_direction: i64,
@@ -71,6 +74,8 @@ impl CopaModel {
             delta: 1.0,
             default_delta,
             competitive: true,
+            steady: 1,
+            same: 0,
             velocity: 1.0,
             direction: 1,
             last_direction: 1,
@@ -128,8 +133,12 @@ impl CopaModel {
         } else {
             if self.updated + self.latest < now {
                 if self.last_direction * self.direction > 0 {
-                    self.velocity = self.velocity.trunc() * 2.0;
+                    self.same += 1;
+                    if self.same >= self.steady {
+                        self.velocity = self.velocity.trunc() * 2.0;
+                    }
                 } else {
+                    self.same = 0;
                     self.velocity = 1.0;
                     self.last_direction *= -1;
                 }

@@ -3,7 +3,7 @@
 
 use ndnweir_core::component::Env;
 use ndnweir_core::consumer::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, SentEvent};
-use ndnweir_core::ctx::{Ctx, Rng, Trace};
+use ndnweir_core::ctx::{Ctx, Rng, Trace, TraceEvent};
 use ndnweir_core::fields::{Field, FieldLayout, Fields};
 use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::units::{Bytes, Duration, Time};
@@ -96,6 +96,22 @@ impl<'a> Fetch<'a> {
             trace: Trace::default(),
             srtt: None,
         }
+    }
+
+    /// The same, with what the consumer records.
+    pub fn recording(mut self) -> Fetch<'a> {
+        self.trace = Trace::new(true);
+        self
+    }
+
+    /// The stream of chance from which the consumer draws next.
+    pub fn chance(&self) -> Rng {
+        self.rng.clone()
+    }
+
+    /// What the consumer recorded since the last call.
+    pub fn recorded(&mut self) -> Vec<TraceEvent> {
+        self.trace.drain().collect()
     }
 
     fn with<R>(&mut self, hook: impl FnOnce(&mut AnyConsumer, &mut Ctx<'_>) -> R) -> R {

@@ -21,7 +21,10 @@ mod fetch;
 mod ictp;
 mod labels;
 mod mircc_model;
+mod mpcc;
 mod mpcc_model;
+mod packet_pair_paths;
+mod packet_pair_paths_model;
 mod path;
 mod prague_model;
 mod ptp;
@@ -60,10 +63,10 @@ fn never_loses(_: u64) -> bool {
 }
 
 /// Drives Copa and its model along a path; the largest number of segments it had in its window.
-fn copa(behaviour: Behaviour, competitive: bool, seconds: u64) -> (f64, f64) {
-    let mut path = Path::new("copa", &json!({ "competitive": competitive }), behaviour);
+fn copa(behaviour: Behaviour, competitive: bool, steady: u32, seconds: u64) -> (f64, f64) {
+    let mut path = Path::new("copa", &json!({ "competitive": competitive, "steady": steady }), behaviour);
     let mut model = CopaModel::new(0.5);
-    model.competitive = competitive;
+    (model.competitive, model.steady) = (competitive, steady);
     let (mut highest, mut lowest_delta) = (0.0_f64, 1.0_f64);
     while path.now < seconds * 1000 * MS {
         let now = |path: &Path| path.now as f64;
@@ -88,9 +91,10 @@ fn copa(behaviour: Behaviour, competitive: bool, seconds: u64) -> (f64, f64) {
 fn copa_agrees_with_its_authors_code_alone_on_a_path_that_changes_its_rate() {
     let service = |now: u64| uneven(if (now / (2000 * MS)).is_multiple_of(2) { 4 * MS } else { 7 * MS }, now);
     let path = || Behaviour { base: |_| 40 * MS, service, marks: never_marks, loses: never_loses };
-    let (highest, _) = copa(path(), false, 9);
+    let (highest, _) = copa(path(), false, 1, 9);
     assert!(highest > 12.0, "{highest}");
-    copa(path(), true, 9);
+    copa(path(), true, 1, 9);
+    copa(path(), false, 3, 9);
 }
 
 #[test]
@@ -98,7 +102,7 @@ fn copa_agrees_when_a_queue_of_others_makes_it_compete_and_when_segments_are_los
     // Others fill the queue with 80 ms from 1 s to 4 s; then a third and more is lost for a second.
     let base = |now: u64| if (1000 * MS..4000 * MS).contains(&now) { 120 * MS } else { 40 * MS };
     let path = Behaviour { base, service: |now| uneven(8 * MS, now), marks: never_marks, loses: |n| n % 50 == 49 };
-    let (_, delta) = copa(path, true, 9);
+    let (_, delta) = copa(path, true, 1, 9);
     assert!(delta < 0.2, "it competed: {delta}");
     let path = Behaviour {
         base,
@@ -106,7 +110,7 @@ fn copa_agrees_when_a_queue_of_others_makes_it_compete_and_when_segments_are_los
         marks: never_marks,
         loses: |n| n % 600 > 500 && n % 2 == 0,
     };
-    copa(path, true, 9);
+    copa(path, true, 1, 9);
 }
 
 /// Drives Prague and its model; how many cuts there were.

@@ -141,7 +141,8 @@ impl Learner {
     pub(super) fn on_sent(&mut self, segment: u64, now: Time) {
         let lasts = self.srtt.get().unwrap_or_default().scale(INTERVAL_RTTS);
         if self.monitor.is_interval_over(lasts, now) {
-            let (rate, measured) = self.next_interval();
+            // Before the first round-trip time nothing can be measured, so that no probe is of use.
+            let (rate, measured) = if lasts == Duration::ZERO { (self.rate, false) } else { self.next_interval() };
             self.monitor.begin(rate.max(MIN_MBPS), measured, lasts);
         }
         self.monitor.on_sent(segment, now);

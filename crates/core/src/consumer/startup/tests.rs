@@ -114,16 +114,20 @@ fn data_closer_than_the_least_gap_count_as_that_far_apart() {
     bench.data(FIRST);
     bench.data(back(1, 41_000, 81_616));
     assert!(close(bench.data(back(2, 41_000, 81_832)), 101.54));
+    assert!(close(bench.recorded("pair-rate")[0], 21.6e6), "8,640 bits in 400 µs");
 }
 
 // A slow link: 40 ms for a Data. (61 − 21)/(101 − 61) = 1, below the 4 reached by slow start.
 #[test]
 fn the_window_never_shrinks_to_an_estimate_but_slow_start_ends() {
-    let mut bench = bench(json!({}), false);
-    bench.data(back(0, 0, 21_000));
-    bench.data(back(1, 21_000, 61_000));
-    assert_eq!(bench.data(back(2, 21_000, 101_000)), 4.0);
-    assert_eq!(bench.data(back(3, 61_000, 141_000)), 4.25);
+    // A second pair could only lower the estimate.
+    for pairs in [1, 2] {
+        let mut bench = bench(json!({ "pairs": pairs }), false);
+        bench.data(back(0, 0, 21_000));
+        bench.data(back(1, 21_000, 61_000));
+        assert_eq!(bench.data(back(2, 21_000, 101_000)), 4.0);
+        assert_eq!(bench.data(back(3, 61_000, 141_000)), 4.25);
+    }
 }
 
 #[test]
@@ -216,17 +220,20 @@ fn slow_start_does_not_go_beyond_one_estimate_while_it_waits_for_another() {
     assert!(close(bench.data(by(2, back(5, 70_432, 105_432))), 6.0 + 1.0 / 6.0));
 }
 
-// Paths of 20 and 35 ms without labels. The first Data came by the longer path alone; the pair (66 − 46 = 20 ms, 81 −
+// Paths of 20 and 35 ms without labels, also where the run carries them but no router wrote one. The first Data came by the longer path alone; the pair (66 − 46 = 20 ms, 81 −
 // 46 = 35 ms) would say 20/15 = 1.33 and end slow start.
 #[test]
 fn without_labels_round_trips_show_some_pairs_over_two_paths() {
-    let mut bench = bench(json!({}), false);
-    bench.data(back(0, 11_000, 46_000));
-    bench.data(back(1, 46_000, 66_000));
-    assert_eq!(bench.data(back(2, 46_000, 81_000)), 4.0);
-    assert_eq!(bench.recorded("pair-discarded"), [5.0]);
-    bench.data(back(3, 66_000, 86_000));
-    assert!(close(bench.data(back(4, 66_000, 86_864)), 23.148_148_148_148_15));
+    let back = |segment, sent, arrived| Back { label: 0, ..back(segment, sent, arrived) };
+    for carried in [false, true] {
+        let mut bench = bench(json!({}), carried);
+        bench.data(back(0, 11_000, 46_000));
+        bench.data(back(1, 46_000, 66_000));
+        assert_eq!(bench.data(back(2, 46_000, 81_000)), 4.0);
+        assert_eq!(bench.recorded("pair-discarded"), [5.0]);
+        bench.data(back(3, 66_000, 86_000));
+        assert!(close(bench.data(back(4, 66_000, 86_864)), 23.148_148_148_148_15));
+    }
 }
 
 // Where a queue of others has drained, both are faster than the Data before: 20/0.864 again.

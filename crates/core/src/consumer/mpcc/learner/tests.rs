@@ -147,6 +147,19 @@ fn a_path_silent_for_a_whole_timeout_halves_its_rate_once_per_timeout() {
     assert_eq!(timeout(&mut learner, 311, 511), 1.0);
 }
 
+// From 4 Mbit/s two timeouts go to 1, which the next Interests leave at, not at 0.95 or 1.05.
+#[test]
+fn in_silence_from_the_first_interest_on_it_sends_at_its_rate_and_probes_nothing() {
+    let mut learner = Learner::new(&Params::default(), 0.0);
+    let (mut rng, mut trace) = (rng(), Trace::default());
+    for (sent, now, rate) in [(0, 200, 2.0), (201, 400, 1.0)] {
+        learner.on_sent(1, at(sent));
+        assert!(learner.on_timeout(at(sent), &mut Ctx { now: at(now), rng: &mut rng, trace: &mut trace }));
+        learner.on_sent(1, at(now + 1));
+        assert_eq!(learner.sends_at(), rate);
+    }
+}
+
 // 10 Mbit/s at 50 ms are 62,500 bytes, twice that 100 segments of 1250.
 #[test]
 fn the_window_is_twice_what_the_rate_keeps_in_flight() {
