@@ -6,7 +6,7 @@ use crate::face::stream::StreamLink;
 use crate::face_uri::FaceUri;
 use crate::mgmt::dataset::Persistency;
 use ndnweir_core::ids::FaceId;
-use ndnweir_core::units::Time;
+use ndnweir_core::units::{Rate, Time};
 use ndnweir_node::FaceClass;
 use ndnweir_node::forwarder::Reliability;
 use std::collections::{BTreeMap, HashMap};
@@ -44,6 +44,8 @@ pub(super) struct SocketFace {
     /// Whether its peer is known to be this forwarder's owner.
     pub(super) owner: bool,
     pub(super) mtu: Option<usize>,
+    /// The rate at which it is sent on; none as fast as the kernel takes.
+    pub(super) rate: Option<Rate>,
     /// Whether lost frames on a UDP face are sent again if the neighbour takes part.
     pub(super) reliability: bool,
     pub(super) last_in: Time,
@@ -201,6 +203,7 @@ mod tests {
             local: false,
             owner: false,
             mtu: None,
+            rate: None,
             reliability: false,
             last_in: Time::ZERO,
             wants_writable: false,

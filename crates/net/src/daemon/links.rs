@@ -225,6 +225,7 @@ impl Daemon {
             local,
             owner,
             mtu: datagram.then_some(spec.mtu),
+            rate: spec.rate,
             reliability: spec.reliability,
             last_in: now,
             wants_writable: false,
@@ -281,6 +282,8 @@ impl Daemon {
         }
         self.totals.gone = self.totals.gone.plus(self.forwarder.link_counters(id));
         self.forwarder.remove_face(now, id);
+        self.telemetry.forget(id);
+        self.forget_configured(link.number);
     }
 
     /// Stops waiting for the socket of a stream, before it is closed.

@@ -8,12 +8,14 @@
 mod admission;
 mod backlogs;
 mod bucket;
+pub mod changes;
 pub mod config;
 mod control;
 mod dial;
 mod events;
 mod exporter;
 mod faces;
+mod handle;
 mod links;
 mod listeners;
 mod management;
@@ -23,11 +25,13 @@ mod proof;
 mod requests;
 mod signals;
 mod strategies;
+pub mod telemetry;
 mod timers;
 mod unix;
 mod users;
 
 pub use config::{Config, ConfigError, FaceSpec, RouteSpec};
+pub use handle::{Handle, Unreachable};
 pub use users::{Allowed, AllowedError};
 
 use crate::clock::Clock;
@@ -46,12 +50,13 @@ use ndnweir_core::ids::FaceId;
 use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_node::forwarder::{Frames, LinkCounters};
 use ndnweir_node::{FaceCounters, Forwarder, ForwarderConfig, HashKey, NodeCounters};
-use ndnweir_wire::NameView;
+use ndnweir_wire::{Name, NameView};
 use ports::Ports;
 use signals::Signals;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
+use telemetry::Telemetry;
 use timers::Timers;
 use users::Users;
 
@@ -80,6 +85,7 @@ mod key {
     pub(super) const STREAM: usize = 1 << 21;
     pub(super) const STOP: usize = 1 << 22;
     pub(super) const RELOAD: usize = STOP + 1;
+    pub(super) const JOBS: usize = STOP + 2;
 }
 
 /// Why the forwarder cannot run.
@@ -139,6 +145,10 @@ pub struct Daemon {
     cs: CsSettings,
     exporter: Option<exporter::Exporter>,
     totals: metrics::ProcessTotals,
+    telemetry: Telemetry,
+    jobs: Option<handle::Jobs>,
+    /// Costs that a controller has set, by prefix and face.
+    configured: BTreeMap<(Name, u64), u32>,
     /// Memory that is used again: for what the poll reports, what is read, and what is sent.
     ready: Vec<Ready>,
     buffer: Vec<u8>,
@@ -200,6 +210,9 @@ impl Daemon {
             cs: CsSettings { capacity: config.cache, admits: true, serves: true },
             exporter,
             totals: metrics::ProcessTotals::default(),
+            telemetry: Telemetry::default(),
+            jobs: None,
+            configured: BTreeMap::new(),
             ready: Vec::new(),
             buffer: vec![0; 256 << 10],
             frames: Frames::default(),
@@ -258,10 +271,17 @@ impl Daemon {
     pub fn set_rates(&mut self, uri: &FaceUri, rate: Option<Rate>, return_rate: Option<Rate>) {
         let Some(id) = self.faces.with_uri(uri) else { return };
         if let Some(rate) = rate {
-            self.forwarder.set_rate(self.clock.now(), id, rate);
+            self.set_rate(id, rate);
         }
         if let Some(rate) = return_rate {
             self.forwarder.set_return_rate(id, rate);
+        }
+    }
+
+    fn set_rate(&mut self, id: FaceId, rate: Rate) {
+        self.forwarder.set_rate(self.clock.now(), id, rate);
+        if let Some(link) = self.faces.get_mut(id) {
+            link.rate = Some(rate);
         }
     }
 
@@ -306,6 +326,7 @@ impl Daemon {
             }
             self.send_all(now);
             self.manage(now);
+            self.take_reports();
             if request.is_some() || end <= now {
                 return Ok(request);
             }
@@ -314,6 +335,7 @@ impl Daemon {
 
     fn on_event(&mut self, Ready { key, readable, writable }: Ready) -> Option<DaemonRequest> {
         match key {
+            key::JOBS => self.run_jobs(),
             key::STOP | key::RELOAD => return Some(self.signals.take(key)),
             key if key >= key::STREAM => self.on_stream(FaceId((key - key::STREAM) as u16), readable, writable),
             key if key >= key::LISTENER => self.on_listener(key - key::LISTENER),

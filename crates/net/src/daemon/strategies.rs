@@ -14,7 +14,7 @@ use ndnweir_wire::{Component, Name, NameView};
 use serde_json::{Map, Value};
 
 /// The prefix of strategy names (NFD wiki, `StrategyChoice`).
-const STRATEGY_PREFIX: [&[u8]; 3] = [b"localhost", b"nfd", b"strategy"];
+pub(super) const STRATEGY_PREFIX: [&[u8]; 3] = [b"localhost", b"nfd", b"strategy"];
 
 /// NFD's parameters, what they are called here, and the unit of their numbers (NFD's `asf-strategy`,
 /// `retx-suppression-exponential`).

@@ -131,6 +131,12 @@ impl Rib {
         entry.routes.iter().find(|r| r.face_id == face_id && r.origin == origin).copied()
     }
 
+    /// The cost at which routes make a face a next hop of this prefix; none where no route does.
+    #[must_use]
+    pub fn installed(&self, prefix: NameView<'_>, face_id: u64) -> Option<u64> {
+        self.entries.get(prefix.as_bytes())?.installed.get(&face_id).copied()
+    }
+
     /// Adds a route, or replaces the one with its face and origin.
     ///
     /// # Errors

@@ -56,6 +56,7 @@ use names::Names;
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::{FaceId, NameId};
+use ndnweir_core::meter::Report;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Bytes, Duration, Time};
 use ndnweir_wire::{Name, NameView};
@@ -256,6 +257,11 @@ impl Forwarder {
     /// The node inside, for reading.
     pub fn node(&self) -> &Node {
         &self.node
+    }
+
+    /// Takes the meter's reports to a controller.
+    pub fn drain_reports(&mut self) -> impl Iterator<Item = Report> + '_ {
+        self.node.drain_reports()
     }
 
     /// What was dropped here, and the sizes of the tables.

@@ -3,6 +3,7 @@
 use super::Forwarder;
 use crate::fib_tree::FibError;
 use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
+use ndnweir_core::planner::{Order, RouterId};
 use ndnweir_core::strategy::NextHop;
 use ndnweir_core::units::Time;
 use ndnweir_wire::{Name, NameView};
@@ -33,6 +34,8 @@ pub enum RouteError {
 pub struct Route<'a> {
     /// The prefix.
     pub prefix: NameView<'a>,
+    /// Its number, which another prefix may have once this one is removed.
+    pub id: PrefixId,
     /// Its next hops.
     pub hops: &'a [NextHop],
 }
@@ -43,11 +46,13 @@ pub(super) struct Routes {
     /// Numbers of prefixes that were removed.
     free: Vec<PrefixId>,
     limit: usize,
+    /// How often the table has changed.
+    version: u64,
 }
 
 impl Routes {
     pub(super) fn new(limit: usize) -> Routes {
-        Routes { table: BTreeMap::new(), free: Vec::new(), limit }
+        Routes { table: BTreeMap::new(), free: Vec::new(), limit, version: 0 }
     }
 
     fn next(&mut self) -> Option<PrefixId> {
@@ -125,8 +130,29 @@ impl Forwarder {
             self.node.set_route(now, id, &[hop]);
             self.bind_under(prefix);
         }
+        self.routes.version += 1;
         self.account();
         Ok(())
+    }
+
+    /// Changes the costs of all next hops of a prefix together; nothing unless `costs` are for exactly these. Whether
+    /// they were changed.
+    pub fn set_costs(&mut self, now: Time, prefix: NameView<'_>, costs: &[NextHop]) -> bool {
+        let Some((id, hops)) = self.routes.table.get_mut(prefix.as_bytes()) else { return false };
+        let order = Order { router: RouterId(0), prefix: *id, hops: costs.to_vec(), election: 0 };
+        if !self.node.apply_order(now, &order) {
+            return false;
+        }
+        for hop in hops.iter_mut() {
+            hop.cost = costs.iter().find(|new| new.face == hop.face).map_or(hop.cost, |new| new.cost);
+        }
+        self.routes.version += 1;
+        true
+    }
+
+    /// A number that changes whenever a next hop does.
+    pub fn routes_version(&self) -> u64 {
+        self.routes.version
     }
 
     /// Removes a next hop. Whether there was one.
@@ -142,6 +168,7 @@ impl Forwarder {
             return false;
         }
         let id = *id;
+        self.routes.version += 1;
         self.node.set_route(now, id, hops);
         if hops.is_empty() {
             self.routes.table.remove(prefix.as_bytes());
@@ -155,7 +182,7 @@ impl Forwarder {
 
     /// The prefixes with their next hops, in canonical order.
     pub fn routes(&self) -> impl Iterator<Item = Route<'_>> {
-        self.routes.table.iter().map(|(name, (_, hops))| Route { prefix: name.as_view(), hops })
+        self.routes.table.iter().map(|(name, (id, hops))| Route { prefix: name.as_view(), id: *id, hops })
     }
 
     pub(super) fn remove_routes_over(&mut self, now: Time, face: FaceId) {
