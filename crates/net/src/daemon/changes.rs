@@ -73,11 +73,11 @@ fn strategy_uri(text: &str) -> Outcome<Name> {
 }
 
 impl Daemon {
-    /// Carries out all changes in their order, or none.
+    /// Carries out all changes in their order, or none; the changes that lead back.
     ///
     /// # Errors
     /// The first that cannot be made; those before it are undone.
-    pub fn apply(&mut self, changes: &[Change]) -> Result<(), Rejected> {
+    pub fn apply(&mut self, changes: &[Change]) -> Result<Vec<Change>, Rejected> {
         let mut undo: Vec<Vec<Change>> = Vec::new();
         for (at, change) in changes.iter().enumerate() {
             let before = self.inverse(change);
@@ -94,7 +94,7 @@ impl Daemon {
                 }
             }
         }
-        Ok(())
+        Ok(undo.into_iter().rev().flatten().collect())
     }
 
     /// The changes that lead back from after a change to the present.

@@ -4,8 +4,9 @@ use super::Daemon;
 use super::faces::Transport;
 use crate::mgmt::ManagedForwarder;
 use crate::mgmt::dataset::{CsInfo, FaceStatus, ForwarderStatus, StrategyChoice};
+use ndnweir_core::component::Component;
 use ndnweir_core::ids::{FaceId, PrefixId};
-use ndnweir_core::meter::Report;
+use ndnweir_core::meter::{Report, ndnsieve};
 use ndnweir_core::units::Rate;
 use ndnweir_wire::Name;
 use std::collections::BTreeMap;
@@ -113,6 +114,8 @@ pub struct RouterReport {
     pub fib_version: u64,
     /// All signals of all faces since the start.
     pub signals: u64,
+    /// Thresholds of the scheme's meter, or those of ndnSieve's.
+    pub thresholds: ndnsieve::Params,
 }
 
 /// A next hop.
@@ -185,7 +188,14 @@ impl Daemon {
             rates: self.telemetry.rates.iter().filter_map(number).collect(),
             fib_version: self.forwarder.routes_version(),
             signals: self.telemetry.signals,
+            thresholds: self.thresholds(),
         }
+    }
+
+    fn thresholds(&self) -> ndnsieve::Params {
+        let meter = &self.config.scheme.parts.meter;
+        let own = (meter.name() == ndnsieve::NdnSieve::NAME).then(|| meter.params().clone());
+        own.and_then(|params| serde_json::from_value(params.into()).ok()).unwrap_or_default()
     }
 
     fn listening(&self) -> Vec<String> {

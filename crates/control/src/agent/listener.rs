@@ -1,0 +1,163 @@
+//! The agent's thread, its port and its certificates.
+
+use super::Settings;
+use super::service::Service;
+use crate::proto::gnmi::g_nmi_server::GNmiServer;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tonic::transport::{Certificate, Server, ServerTlsConfig};
+
+/// Connections at a time; more wait to be accepted.
+const MAX_CONNECTIONS: usize = 64;
+/// Requests of a connection at a time.
+const MAX_REQUESTS: usize = 64;
+/// Bytes of the largest request.
+const MAX_REQUEST: usize = 4 << 20;
+/// For how long a connection may make no proof of life.
+const KEEPALIVE: Duration = Duration::from_secs(20);
+
+/// Files in PEM with which the agent proves who it is, and those of whom it accepts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The agent's certificate, and those between it and the authority.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+    /// The authority that signs the certificates of controllers.
+    pub clients: PathBuf,
+    /// SHA-256 of the certificates that are accepted, in hexadecimal; all of the authority's if there are none.
+    pub fingerprints: Vec<String>,
+}
+
+/// Why an agent cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The address cannot be used.
+    #[error("gnmi: {0}: {1}")]
+    Address(SocketAddr, io::Error),
+    /// A file cannot be read.
+    #[error("gnmi: {0}: {1}")]
+    File(PathBuf, io::Error),
+    /// The certificates cannot be used.
+    #[error("gnmi: the certificates cannot be used: {0}; `ndnweir key certificates` makes such")]
+    Certificates(String),
+    /// Off loopback nobody may be trusted unproven.
+    #[error("gnmi: {0} is not on loopback: give certificate, key and clients; `ndnweir key certificates` makes them")]
+    Unprotected(SocketAddr),
+    /// No thread.
+    #[error("gnmi: {0}")]
+    Thread(io::Error),
+}
+
+fn tls(identity: &Identity) -> Result<ServerTlsConfig, StartError> {
+    let read = |path: &PathBuf| std::fs::read(path).map_err(|error| StartError::File(path.clone(), error));
+    let own = tonic::transport::Identity::from_pem(read(&identity.certificate)?, read(&identity.key)?);
+    Ok(ServerTlsConfig::new().identity(own).client_ca_root(Certificate::from_pem(read(&identity.clients)?)))
+}
+
+/// A connection that counts.
+pub(super) struct Counted {
+    stream: TcpStream,
+    _permit: OwnedSemaphorePermit,
+}
+
+mod io_impl {
+    use super::Counted;
+    use std::io;
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+    use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+    use tonic::transport::server::Connected;
+
+    impl AsyncRead for Counted {
+        fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, to: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.stream).poll_read(cx, to)
+        }
+    }
+
+    impl AsyncWrite for Counted {
+        fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
+            Pin::new(&mut self.stream).poll_write(cx, from)
+        }
+
+        fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.stream).poll_flush(cx)
+        }
+
+        fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.stream).poll_shutdown(cx)
+        }
+    }
+
+    impl Connected for Counted {
+        type ConnectInfo = <tokio::net::TcpStream as Connected>::ConnectInfo;
+
+        fn connect_info(&self) -> Self::ConnectInfo {
+            self.stream.connect_info()
+        }
+    }
+}
+
+async fn serve(listener: TcpListener, mut server: Server, service: Service) -> Result<(), Box<dyn std::error::Error>> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let (send, accepted) = tokio::sync::mpsc::channel::<io::Result<Counted>>(1);
+    tokio::spawn(async move {
+        while let Ok(permit) = Arc::clone(&room).acquire_owned().await {
+            match listener.accept().await {
+                Ok((stream, _)) => {
+                    let _ = stream.set_nodelay(true);
+                    if send.send(Ok(Counted { stream, _permit: permit })).await.is_err() {
+                        return;
+                    }
+                }
+                // No descriptors: others may be closed soon.
+                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+            }
+        }
+    });
+    let service = GNmiServer::new(service).max_decoding_message_size(MAX_REQUEST);
+    let accepted = tokio_stream::wrappers::ReceiverStream::new(accepted);
+    Ok(server.add_service(service).serve_with_incoming(accepted).await?)
+}
+
+/// Serves in a thread of its own; the address it listens on.
+pub(super) fn start(service: Service, settings: &Settings) -> Result<SocketAddr, StartError> {
+    let mut server = Server::builder()
+        .concurrency_limit_per_connection(MAX_REQUESTS)
+        .max_concurrent_streams(MAX_REQUESTS as u32)
+        .http2_keepalive_interval(Some(KEEPALIVE))
+        .http2_keepalive_timeout(Some(KEEPALIVE))
+        .timeout(Duration::from_secs(3600 * 24 * 365));
+    match &settings.identity {
+        Some(identity) => {
+            let failed = |error: tonic::transport::Error| {
+                use std::error::Error;
+                StartError::Certificates(error.source().map_or_else(|| error.to_string(), ToString::to_string))
+            };
+            server = server.tls_config(tls(identity)?).map_err(failed)?;
+        }
+        None if !settings.listen.ip().is_loopback() => return Err(StartError::Unprotected(settings.listen)),
+        None => {}
+    }
+    let fingerprints = settings.identity.as_ref().map(|identity| identity.fingerprints.clone()).unwrap_or_default();
+    let service = service.accepting(fingerprints);
+    let address = |error| StartError::Address(settings.listen, error);
+    let listener = TcpListener::bind(settings.listen).map_err(address)?;
+    listener.set_nonblocking(true).map_err(address)?;
+    let bound = listener.local_addr().map_err(address)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StartError::Thread)?;
+    let run = move || {
+        if let Err(error) = runtime.block_on(serve(listener, server, service)) {
+            tracing::error!(%error, "gNMI is not served any more");
+        }
+    };
+    std::thread::Builder::new().name("gnmi".into()).spawn(run).map_err(StartError::Thread)?;
+    tracing::info!(address = %bound, secure = settings.identity.is_some(), "serving gNMI");
+    Ok(bound)
+}

@@ -1,0 +1,11 @@
+//! NDN routers led by a controller over gNMI.
+//!
+//! - [`model`]: the YANG model `ndnweir-router` as data, and a forwarder in its shape.
+//! - [`agent`]: the gNMI server of a forwarder, in a thread of its own.
+//! - [`proto`]: gNMI's messages.
+//!
+//! Nothing here decides anything about congestion: planners are `ndnweir-core`'s, the forwarder `ndnweir-net`'s.
+
+pub mod agent;
+pub mod model;
+pub mod proto;
