@@ -9,7 +9,12 @@ use std::fmt::Display;
 
 pub fn run(args: &FwdArgs) -> Result<(), Failure> {
     ndnweir_net::log::start();
-    let mut daemon = Daemon::new(configuration(args)?).map_err(failure)?;
+    let config = configuration(args)?;
+    let gnmi = config.gnmi.clone();
+    let mut daemon = Daemon::new(config).map_err(failure)?;
+    if let Some(gnmi) = gnmi {
+        start_agent(&mut daemon, gnmi)?;
+    }
     loop {
         match daemon.run().map_err(failure)? {
             DaemonRequest::Stop => return Ok(()),
@@ -22,6 +27,25 @@ pub fn run(args: &FwdArgs) -> Result<(), Failure> {
             }
         }
     }
+}
+
+/// Serves gNMI beside the forwarder.
+#[cfg(feature = "gnmi")]
+fn start_agent(daemon: &mut Daemon, gnmi: config::Gnmi) -> Result<(), Failure> {
+    use ndnweir_control::agent::{Identity, Settings, start};
+    let identity = gnmi.identity.map(|files| Identity {
+        certificate: files.certificate,
+        key: files.key,
+        clients: files.clients,
+        fingerprints: files.accept,
+    });
+    let handle = daemon.handle().map_err(Failure::work)?;
+    start(handle, &Settings { listen: gnmi.listen, identity }).map(drop).map_err(Failure::work)
+}
+
+#[cfg(not(feature = "gnmi"))]
+fn start_agent(_: &mut Daemon, _: config::Gnmi) -> Result<(), Failure> {
+    Err(Failure::Input("[gnmi]: this command was built without the feature gnmi; build it with --features gnmi".into()))
 }
 
 fn failure(error: RunError) -> Failure {

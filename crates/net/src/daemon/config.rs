@@ -1,9 +1,11 @@
 //! The configuration of a forwarder: a TOML file, flags, or both.
 
+mod gnmi;
 mod listen;
 mod values;
 
 pub use super::users::Allowed;
+pub use gnmi::{Gnmi, GnmiIdentity};
 pub use listen::Limits;
 pub use values::{ValueError, address, choose, name, queue, scheme, uri};
 
@@ -122,6 +124,8 @@ pub struct Config {
     pub allow_local: Vec<Allowed>,
     /// Where metrics are served.
     pub metrics: Option<SocketAddr>,
+    /// Where and to whom gNMI is served.
+    pub gnmi: Option<Gnmi>,
     /// Whether applications may manage the forwarder (NFD's management protocol).
     pub management: bool,
     /// Whose commands are accepted on any face, and whether neighbours may register prefixes.
@@ -156,6 +160,7 @@ impl Default for Config {
             limits: Limits::default(),
             allow_local: Vec::new(),
             metrics: None,
+            gnmi: None,
             management: true,
             authority: mgmt::ManagementConfig::default(),
             faces: Vec::new(),
@@ -211,6 +216,7 @@ struct ConfigFile {
     #[serde(default)]
     region: Vec<Spanned<String>>,
     metrics: Option<Spanned<String>>,
+    gnmi: Option<gnmi::GnmiEntry>,
     management: Option<bool>,
     #[serde(default)]
     localhop: bool,
@@ -347,6 +353,7 @@ impl Config {
             config.warnings.extend(keys::exposed(file.get_ref()));
         }
         config.metrics = found.metrics.map(|text| reader.parse(&text, address)).transpose()?;
+        config.gnmi = found.gnmi.map(|entry| entry.read(&reader)).transpose()?;
         found.listen.read(&reader, &mut config)?;
         for face in found.face {
             let uri = reader.parse(&face.uri, uri)?;
