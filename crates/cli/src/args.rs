@@ -1,5 +1,7 @@
 //! What the command line accepts.
 
+#[cfg(feature = "gnmi")]
+use crate::control_args::{ControlArgs, KeysArgs};
 use crate::judge_args::JudgeArgs;
 #[cfg(feature = "network")]
 use crate::manage_args::{CsArgs, FaceArgs, RouteArgs, StatusArgs, StrategyArgs};
@@ -86,6 +88,12 @@ pub enum Command {
     /// Run a forwarder on this machine's network
     #[cfg(feature = "network")]
     Fwd(FwdArgs),
+    /// Lead forwarders by the planner of a scheme over gNMI, or show what a controller does
+    #[cfg(feature = "gnmi")]
+    Control(ControlArgs),
+    /// Make certificates for gNMI
+    #[cfg(feature = "gnmi")]
+    Key(KeysArgs),
     /// Show, add and remove a forwarder's routes
     #[cfg(feature = "network")]
     Route(RouteArgs),

@@ -2,6 +2,8 @@
 
 mod args;
 mod commands;
+#[cfg(feature = "gnmi")]
+mod control_args;
 mod failure;
 mod interrupt;
 mod judge_args;

@@ -8,6 +8,7 @@
 //! - [`clock`]: the only reader of the time.
 //! - [`daemon`]: the forwarder's process.
 //! - [`emulator`]: links on one machine.
+//! - [`exporter`]: a text for those who ask over HTTP.
 //! - [`face_uri`]: the URI of a face's other end, as `udp4://192.0.2.1:6363`.
 //! - [`framing`]: packets extracted from a byte stream.
 //! - [`face`]: the sockets under faces.
@@ -28,6 +29,7 @@ pub mod client;
 pub mod clock;
 pub mod daemon;
 pub mod emulator;
+pub mod exporter;
 pub mod face;
 pub mod face_uri;
 pub mod framing;

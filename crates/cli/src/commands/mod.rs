@@ -4,7 +4,11 @@ mod bench;
 #[cfg(feature = "network")]
 mod bench_get;
 mod cases;
+#[cfg(feature = "gnmi")]
+mod certificates;
 mod completions;
+#[cfg(feature = "gnmi")]
+mod control;
 #[cfg(feature = "network")]
 mod emulate;
 mod explain;
@@ -72,6 +76,10 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Cs(args) => manage::cs::run(&args),
         #[cfg(feature = "network")]
         Command::Fwd(args) => fwd::run(&args),
+        #[cfg(feature = "gnmi")]
+        Command::Control(args) => control::run(&args),
+        #[cfg(feature = "gnmi")]
+        Command::Key(args) => certificates::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     }

@@ -35,9 +35,14 @@ pub(super) fn select<'a>(snapshot: &'a Snapshot, pattern: &Pattern, selection: S
     found
 }
 
-/// The container that values are told together with: the nearest named `state` or `config`, or the parent.
+/// Whether the values below are told together: states, and the next hops of a prefix, whose costs change together.
+fn is_home(step: &Step) -> bool {
+    matches!(step.name, "state" | "config" | "entry")
+}
+
+/// The container that values are told together with, or the parent.
 fn home(path: &[Step]) -> usize {
-    let named = path.iter().position(|step| matches!(step.name, "state" | "config"));
+    let named = path.iter().position(is_home);
     named.map_or(path.len() - 1, |at| at + 1).min(path.len() - 1)
 }
 
@@ -85,7 +90,7 @@ pub(super) fn notifications(
         homes.entry(home).or_default().1.push(message(rest));
     }
     let told = homes.into_iter().map(|(home, (update, delete))| {
-        let grouped = home.last().is_some_and(|step| matches!(step.name, "state" | "config"));
+        let grouped = home.last().is_some_and(is_home);
         let atomic = grouped && delete.is_empty() && update.len() == size(snapshot, home);
         let prefix = Path { target: target.to_owned(), ..message(home) };
         Notification { timestamp: nanos(snapshot.at), prefix: Some(prefix), update, delete, atomic }

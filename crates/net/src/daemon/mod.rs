@@ -13,7 +13,6 @@ pub mod config;
 mod control;
 mod dial;
 mod events;
-mod exporter;
 mod faces;
 mod handle;
 mod links;
@@ -35,6 +34,7 @@ pub use handle::{Handle, Unreachable};
 pub use users::{Allowed, AllowedError};
 
 use crate::clock::Clock;
+use crate::exporter::Exporter;
 use crate::face::sockets;
 use crate::face_uri::FaceUri;
 use crate::mgmt::dataset::Persistency;
@@ -143,7 +143,7 @@ pub struct Daemon {
     management: ManagementFace,
     /// The settings of the content store from commands.
     cs: CsSettings,
-    exporter: Option<exporter::Exporter>,
+    exporter: Option<Exporter>,
     totals: metrics::ProcessTotals,
     telemetry: Telemetry,
     jobs: Option<handle::Jobs>,
@@ -187,7 +187,7 @@ impl Daemon {
         .map_err(ConfigError::new)?;
         let poll = Poll::new()?;
         let signals = Signals::open(poll.sources())?;
-        let exporter = config.metrics.map(exporter::Exporter::open).transpose();
+        let exporter = config.metrics.map(Exporter::open).transpose();
         let exporter = exporter.map_err(|error| RunError::socket("metrics".into(), error))?;
         if !sockets::allow_descriptors(config.max_peers + config.faces.len() + SPARE_DESCRIPTORS) {
             tracing::warn!("fewer connections than max-peers can be held: raise the limit of open files");

@@ -23,7 +23,14 @@ const LISTENER: usize = 0;
 
 /// Serves the newest text, in a thread of its own.
 pub struct Exporter {
-    text: Arc<Mutex<String>>,
+    pages: Arc<Mutex<Pages>>,
+}
+
+/// What is served: a text at every path, and others at paths of their own, with their kinds.
+#[derive(Default)]
+struct Pages {
+    text: String,
+    others: BTreeMap<&'static str, (&'static str, String)>,
 }
 
 impl Exporter {
@@ -35,22 +42,27 @@ impl Exporter {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
         tracing::info!(address = %listener.local_addr()?, "serving metrics");
-        let text = Arc::new(Mutex::new(String::new()));
+        let pages = Arc::<Mutex<Pages>>::default();
         let poll = Poll::new()?;
         poll.sources().add(&listener, LISTENER)?;
-        let (text_there, readers) = (Arc::clone(&text), BTreeMap::new());
-        let mut server = Server { listener, poll, readers, next: LISTENER + 1, text: text_there };
+        let (served, readers) = (Arc::clone(&pages), BTreeMap::new());
+        let mut server = Server { listener, poll, readers, next: LISTENER + 1, pages: served };
         std::thread::Builder::new().name("metrics".into()).spawn(move || {
             if let Err(error) = server.serve() {
                 tracing::error!(%error, "metrics are not served any more");
             }
         })?;
-        Ok(Exporter { text })
+        Ok(Exporter { pages })
     }
 
     /// Replaces the text.
     pub fn publish(&self, text: String) {
-        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
+        self.pages.lock().unwrap_or_else(PoisonError::into_inner).text = text;
+    }
+
+    /// Replaces what is served at a path of its own.
+    pub fn publish_at(&self, path: &'static str, kind: &'static str, text: String) {
+        self.pages.lock().unwrap_or_else(PoisonError::into_inner).others.insert(path, (kind, text));
     }
 }
 
@@ -69,7 +81,7 @@ impl Reader {
     }
 
     /// Reads and writes what is possible now; whether that was all, or the connection failed.
-    fn proceed(&mut self, text: &Mutex<String>) -> bool {
+    fn proceed(&mut self, pages: &Mutex<Pages>) -> bool {
         let mut buffer = [0; 1024];
         while !self.has_sent_its_request() {
             match self.stream.read(&mut buffer) {
@@ -79,7 +91,7 @@ impl Reader {
                 Err(e) => return e.kind() != io::ErrorKind::WouldBlock,
             }
             if self.request.windows(4).any(|end| end == b"\r\n\r\n") {
-                self.answer = answer(&self.request, text);
+                self.answer = answer(&self.request, pages);
                 self.until = Instant::now() + PATIENCE;
             } else if self.request.len() > REQUEST {
                 return true;
@@ -103,7 +115,7 @@ struct Server {
     /// By number, in the order of arrival.
     readers: BTreeMap<usize, Reader>,
     next: usize,
-    text: Arc<Mutex<String>>,
+    pages: Arc<Mutex<Pages>>,
 }
 
 impl Server {
@@ -167,7 +179,7 @@ impl Server {
 
     fn proceed(&mut self, key: usize) {
         let Some(reader) = self.readers.get_mut(&key) else { return };
-        let done = reader.proceed(&self.text);
+        let done = reader.proceed(&self.pages);
         let answered = reader.has_sent_its_request();
         if done || answered && self.poll.sources().set_readiness(&reader.stream, key, false, true).is_err() {
             self.close(key);
@@ -182,12 +194,18 @@ impl Server {
     }
 }
 
-fn answer(request: &[u8], text: &Mutex<String>) -> Vec<u8> {
-    let (status, body) = match request.starts_with(b"GET ") {
-        true => ("200 OK", text.lock().unwrap_or_else(PoisonError::into_inner).clone()),
-        false => ("405 Method Not Allowed", String::new()),
+fn answer(request: &[u8], pages: &Mutex<Pages>) -> Vec<u8> {
+    const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+    let pages = pages.lock().unwrap_or_else(PoisonError::into_inner);
+    let (status, kind, body) = match request.strip_prefix(b"GET ") {
+        Some(rest) => {
+            let path = rest.split(|byte| byte.is_ascii_whitespace()).next().unwrap_or_default();
+            let other = pages.others.iter().find(|(known, _)| known.as_bytes() == path);
+            let (kind, text) = other.map_or((TEXT, &pages.text), |(_, (kind, text))| (*kind, text));
+            ("200 OK", kind, text.clone())
+        }
+        None => ("405 Method Not Allowed", TEXT, String::new()),
     };
-    let kind = "text/plain; version=0.0.4; charset=utf-8";
     let length = body.len();
     let head =
         format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
@@ -222,6 +240,9 @@ mod tests {
         assert!(text.starts_with("HTTP/1.1 200 OK\r\n") && text.ends_with("\r\n\r\nall is well\n"), "{text}");
         assert!(text.contains("Content-Length: 12\r\n"), "{text}");
         exporter.publish("better".into());
+        exporter.publish_at("/status", "application/json", "{}".into());
+        let other = ask(address, b"GET /status HTTP/1.1\r\n\r\n");
+        assert!(other.contains("Content-Type: application/json\r\n") && other.ends_with("\r\n\r\n{}"), "{other}");
         assert!(ask(address, b"GET / HTTP/1.0\r\n\r\n").ends_with("\r\n\r\nbetter"));
         assert!(ask(address, b"POST / HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 405 "));
         assert_eq!(ask(address, &[b'x'; 3 * REQUEST]), "");

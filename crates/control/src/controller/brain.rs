@@ -1,0 +1,481 @@
+//! What the controller knows, and the planner that decides: no I/O, no clock.
+
+use super::mirror::{Event, HopView, Mirror};
+use crate::proto::gnmi::Notification;
+use ndnweir_core::ctx::{Ctx, Rng, Trace};
+use ndnweir_core::ids::{FaceId, PrefixId};
+use ndnweir_core::planner::{Message, Order, Planner, PlannerCounters, RouterId};
+use ndnweir_core::registry::AnyPlanner;
+use ndnweir_core::scheme::Scheme;
+use ndnweir_core::strategy::NextHop;
+use ndnweir_core::units::{Duration, Rate, Time};
+use ndnweir_wire::Name;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Prefixes of all routers together at most.
+const MAX_PREFIXES: usize = 1 << 16;
+/// Decisions that are remembered.
+const MAX_DECISIONS: usize = 256;
+/// Label of the planner's random stream.
+const STREAM: u64 = 0x6374_726c;
+
+/// New costs of all next hops of a prefix for a router.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Costs {
+    /// The router's place in the configuration.
+    pub router: usize,
+    /// The prefix.
+    pub prefix: Name,
+    /// By number of the face.
+    pub costs: BTreeMap<u64, u32>,
+}
+
+/// An order with the numbers that led to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// When.
+    pub at: Time,
+    /// To whom.
+    pub router: usize,
+    /// The prefix.
+    pub prefix: Name,
+    /// By face: cost before and after.
+    pub costs: Vec<(u64, Option<u32>, u32)>,
+    /// What was heard last before it.
+    pub reason: String,
+}
+
+/// A link between two routers, as known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkView {
+    /// From which router.
+    pub from: usize,
+    /// By which face.
+    pub face: u64,
+    /// To which router.
+    pub to: usize,
+    /// In bit/s.
+    pub rate: Option<u64>,
+    /// Whether it is up, and both ends are heard.
+    pub up: bool,
+    /// As last reported.
+    pub utilization: Option<f64>,
+    /// As last reported.
+    pub occupancy: Option<f64>,
+}
+
+/// What the planner was told of a face's link.
+type Told = (Option<usize>, Option<u64>, bool);
+
+#[derive(Default)]
+struct Router {
+    mirror: Mirror,
+    connected: bool,
+    heard: Time,
+    /// Faces by number, as the planner counts them.
+    ids: BTreeMap<u64, FaceId>,
+    links: BTreeMap<u64, Told>,
+    routes: BTreeMap<PrefixId, Vec<NextHop>>,
+    in_force: BTreeMap<PrefixId, Vec<NextHop>>,
+}
+
+impl Router {
+    /// The planner's number of a face; none beyond the most there may be.
+    fn id(&mut self, face: u64) -> Option<FaceId> {
+        if let Some(id) = self.ids.get(&face) {
+            return Some(*id);
+        }
+        let id = FaceId(u16::try_from(self.ids.len()).ok().filter(|id| *id < FaceId::NONE.0)?);
+        self.ids.insert(face, id);
+        Some(id)
+    }
+
+    fn face(&self, id: FaceId) -> Option<u64> {
+        self.ids.iter().find(|(_, known)| **known == id).map(|(face, _)| *face)
+    }
+}
+
+/// The controller.
+pub struct Brain {
+    planner: AnyPlanner,
+    rng: Rng,
+    trace: Trace,
+    election: u64,
+    stale: Duration,
+    routers: Vec<Router>,
+    prefixes: BTreeMap<Name, PrefixId>,
+    names: Vec<Name>,
+    decisions: VecDeque<Decision>,
+    reason: String,
+}
+
+/// Names that mean something else on every node, and so have no path through a network.
+fn is_of_one_node(name: &Name) -> bool {
+    let first = name.as_view().components().next();
+    first.is_some_and(|part| part.is_generic() && matches!(part.value(), b"localhost" | b"localhop"))
+}
+
+fn router_id(router: usize) -> RouterId {
+    RouterId(u32::try_from(router).unwrap_or(u32::MAX))
+}
+
+impl Brain {
+    /// A controller of that many routers; one that is silent for `stale` is left out.
+    pub fn new(scheme: &Scheme, routers: usize, stale: Duration, seed: u64) -> Brain {
+        let mut layout = scheme.layout();
+        Brain {
+            planner: scheme.planner(&mut layout),
+            rng: Rng::derive(seed, &[STREAM]),
+            trace: Trace::new(false),
+            election: 1,
+            stale,
+            routers: (0..routers).map(|_| Router::default()).collect(),
+            prefixes: BTreeMap::new(),
+            names: Vec::new(),
+            decisions: VecDeque::new(),
+            reason: String::new(),
+        }
+    }
+
+    /// Begins anew with another election: nothing is believed that was not heard again.
+    pub fn elect(&mut self, scheme: &Scheme, election: u64) {
+        let mut layout = scheme.layout();
+        self.planner = scheme.planner(&mut layout);
+        self.planner.elect(election);
+        self.election = election;
+        for router in &mut self.routers {
+            router.links.clear();
+            router.routes.clear();
+            router.in_force.clear();
+        }
+    }
+
+    /// Tells the planner all that is known, as after [`Brain::elect`].
+    pub fn announce_all(&mut self, now: Time) -> Vec<Costs> {
+        let mut orders = Vec::new();
+        self.announce_links(now, &mut orders);
+        for router in 0..self.routers.len() {
+            self.announce_entries(now, router, &mut orders);
+        }
+        self.translate(now, orders)
+    }
+
+    /// A connection to a router is there, with all that it told, or ended.
+    pub fn connected(&mut self, now: Time, router: usize, mirror: Option<Mirror>) -> Vec<Costs> {
+        let mut orders = Vec::new();
+        let Some(known) = self.routers.get_mut(router) else { return Vec::new() };
+        known.connected = mirror.is_some();
+        if let Some(mirror) = mirror {
+            known.mirror = mirror;
+            known.heard = now;
+        }
+        self.reason =
+            format!("router {router} {}", if self.routers[router].connected { "is heard" } else { "is lost" });
+        self.announce_links(now, &mut orders);
+        self.announce_entries(now, router, &mut orders);
+        self.translate(now, orders)
+    }
+
+    /// A notification of a router that is connected.
+    pub fn heard(&mut self, now: Time, router: usize, notification: &Notification) -> Vec<Costs> {
+        let mut orders = Vec::new();
+        let Some(known) = self.routers.get_mut(router) else { return Vec::new() };
+        let was_silent = now.since(known.heard) > self.stale;
+        known.heard = now;
+        let events = known.mirror.take(notification);
+        if was_silent || events.iter().any(|event| matches!(event, Event::Listen | Event::Face(_))) {
+            self.announce_links(now, &mut orders);
+        }
+        for event in &events {
+            match event {
+                Event::Entry(name) => {
+                    self.prefix(now, name, &mut orders);
+                    for prefix in self.related(name) {
+                        self.announce_entry(now, router, prefix, &mut orders);
+                    }
+                }
+                Event::Rates(name) => self.announce_rates(now, router, name, &mut orders),
+                Event::Sample(face) => self.sample(now, router, *face, &mut orders),
+                Event::Signal(face) => self.signal(now, router, *face, &mut orders),
+                Event::Listen | Event::Face(_) => {}
+            }
+        }
+        self.translate(now, orders)
+    }
+
+    /// Time has passed: routers become stale, and the planner may have something to do.
+    pub fn tick(&mut self, now: Time) -> Vec<Costs> {
+        let mut orders = Vec::new();
+        self.announce_links(now, &mut orders);
+        if self.planner.next_wake() <= now {
+            self.reason = "refresh".into();
+            self.planner.on_wake(&mut orders, &mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace });
+        }
+        self.translate(now, orders)
+    }
+
+    /// When [`Brain::tick`] is needed.
+    pub fn next_wake(&self) -> Time {
+        self.planner.next_wake()
+    }
+
+    /// An order was carried out: its costs are in force.
+    pub fn accepted(&mut self, now: Time, costs: &Costs) -> Vec<Costs> {
+        let mut orders = Vec::new();
+        let Some(&prefix) = self.prefixes.get(&costs.prefix) else { return Vec::new() };
+        let Some(known) = self.routers.get_mut(costs.router) else { return Vec::new() };
+        let mut hops: Vec<NextHop> = Vec::new();
+        for (face, cost) in &costs.costs {
+            hops.extend(known.id(*face).map(|face| NextHop { face, cost: *cost }));
+        }
+        hops.sort_by_key(|hop| (hop.cost, hop.face));
+        known.in_force.insert(prefix, hops.clone());
+        let (router, election) = (router_id(costs.router), self.election);
+        self.tell(now, &Message::Answer { router, prefix, election, hops }, &mut orders);
+        self.translate(now, orders)
+    }
+
+    /// An order was refused: the costs that the router has are in force.
+    pub fn refused(&mut self, now: Time, costs: &Costs) -> Vec<Costs> {
+        let mut orders = Vec::new();
+        if let Some(known) = self.routers.get_mut(costs.router)
+            && let Some(prefix) = self.prefixes.get(&costs.prefix)
+        {
+            known.in_force.remove(prefix);
+            self.announce_entry(now, costs.router, *prefix, &mut orders);
+        }
+        self.translate(now, orders)
+    }
+
+    fn tell(&mut self, now: Time, message: &Message, orders: &mut Vec<Order>) {
+        self.planner.on_message(message, orders, &mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace });
+    }
+
+    /// Whether a router's reports are recent.
+    pub fn is_heard(&self, now: Time, router: usize) -> bool {
+        self.routers.get(router).is_some_and(|known| known.connected && now.since(known.heard) <= self.stale)
+    }
+
+    /// The links between routers: a face leads to the router that listens on the face's URI.
+    pub fn links(&self, now: Time) -> Vec<LinkView> {
+        let mut at: BTreeMap<&str, usize> = BTreeMap::new();
+        for (router, known) in self.routers.iter().enumerate() {
+            for uri in &known.mirror.listen {
+                at.entry(uri).or_insert(router);
+            }
+        }
+        let mut links = Vec::new();
+        for (from, known) in self.routers.iter().enumerate() {
+            for (&face, view) in &known.mirror.faces {
+                let Some(&to) = view.remote.as_deref().and_then(|remote| at.get(remote)) else { continue };
+                if to == from {
+                    continue;
+                }
+                let up = view.up && self.is_heard(now, from) && self.is_heard(now, to);
+                let (utilization, occupancy) = (view.utilization, view.occupancy);
+                links.push(LinkView { from, face, to, rate: view.rate, up, utilization, occupancy });
+            }
+        }
+        links
+    }
+
+    /// Tells the planner of links that are new, other, or gone.
+    fn announce_links(&mut self, now: Time, orders: &mut Vec<Order>) {
+        let links = self.links(now);
+        let mut there: Vec<BTreeMap<u64, Told>> = vec![BTreeMap::new(); self.routers.len()];
+        for link in links {
+            there[link.from].insert(link.face, (Some(link.to), link.rate, link.up));
+        }
+        for (router, now_there) in there.into_iter().enumerate() {
+            let before = std::mem::take(&mut self.routers[router].links);
+            let gone = before.keys().filter(|face| !now_there.contains_key(face));
+            let gone = gone.map(|face| (*face, (before[face].0, before[face].1, false)));
+            let all: BTreeMap<u64, Told> = gone.chain(now_there.clone()).collect();
+            for (face, (to, rate, up)) in all {
+                if before.get(&face) == Some(&(to, rate, up)) {
+                    continue;
+                }
+                let Some(id) = self.routers[router].id(face) else { continue };
+                let (neighbour, rate) = (to.map(router_id), rate.map(Rate::from_bps));
+                let message = Message::Link { router: router_id(router), face: id, neighbour, rate, up };
+                self.tell(now, &message, orders);
+            }
+            let other_faces = !before.keys().eq(now_there.keys());
+            self.routers[router].links = now_there;
+            if other_faces {
+                // Which next hops lead to producers has changed with them.
+                for number in 0..self.names.len() {
+                    self.announce_entry(now, router, PrefixId(number as u32), orders);
+                }
+            }
+        }
+    }
+
+    /// Tells the planner what is new of a router's next hops of all prefixes.
+    fn announce_entries(&mut self, now: Time, router: usize, orders: &mut Vec<Order>) {
+        let names: Vec<Name> = self.routers[router].mirror.fib.keys().cloned().collect();
+        for name in &names {
+            self.prefix(now, name, orders);
+        }
+        for number in 0..self.names.len() {
+            self.announce_entry(now, router, PrefixId(number as u32), orders);
+        }
+    }
+
+    /// The number of a prefix for which there is something to plan: some router had a choice of next hops for it. One
+    /// that is new is announced for all other routers too, as shorter and longer prefixes of theirs tell where its
+    /// Interests go.
+    fn prefix(&mut self, now: Time, name: &Name, orders: &mut Vec<Order>) -> Option<PrefixId> {
+        if let Some(prefix) = self.prefixes.get(name) {
+            return Some(*prefix);
+        }
+        let choice = |known: &Router| known.mirror.fib.get(name).is_some_and(|hops| hops.len() > 1);
+        if self.names.len() >= MAX_PREFIXES || is_of_one_node(name) || !self.routers.iter().any(choice) {
+            return None;
+        }
+        let prefix = PrefixId(u32::try_from(self.names.len()).ok()?);
+        self.names.push(name.clone());
+        self.prefixes.insert(name.clone(), prefix);
+        for router in 0..self.routers.len() {
+            self.announce_entry(now, router, prefix, orders);
+        }
+        Some(prefix)
+    }
+
+    /// The known prefixes whose next hops may follow from an entry of this one: itself, shorter and longer ones.
+    fn related(&self, name: &Name) -> Vec<PrefixId> {
+        let longer = self.prefixes.range(name.clone()..);
+        let longer = longer.take_while(|(other, _)| name.as_view().is_prefix_of(other.as_view())).map(|(_, id)| *id);
+        let mut related: Vec<PrefixId> = longer.collect();
+        let mut at = name.as_view();
+        while let Some(shorter) = at.parent() {
+            related.extend(self.prefixes.get(shorter.as_bytes()));
+            at = shorter;
+        }
+        related
+    }
+
+    /// A router's next hops of a prefix, as forwarding finds them: those of the longest prefix of it that has any. A
+    /// router that has none, but longer prefixes that do not lead to other routers, has producers of it.
+    fn hops(&self, router: usize, name: &Name) -> Option<BTreeMap<u64, HopView>> {
+        let known = self.routers.get(router)?;
+        let mut at = Some(name.as_view());
+        while let Some(view) = at {
+            if let Some(hops) = known.mirror.fib.get(view.as_bytes()) {
+                return Some(hops.clone());
+            }
+            at = view.parent();
+        }
+        let longer = known.mirror.fib.range(name.clone()..);
+        let longer = longer.take_while(|(other, _)| name.as_view().is_prefix_of(other.as_view()));
+        let hops = longer.flat_map(|(_, hops)| hops).filter(|(face, _)| !known.links.contains_key(face));
+        let hops: BTreeMap<u64, HopView> = hops.map(|(face, hop)| (*face, *hop)).collect();
+        (!hops.is_empty()).then_some(hops)
+    }
+
+    /// Tells the planner a router's next hops of a prefix: those of its routes, and the costs in force.
+    fn announce_entry(&mut self, now: Time, router: usize, prefix: PrefixId, orders: &mut Vec<Order>) {
+        let Some(name) = self.names.get(prefix.index()) else { return };
+        let (election, hops) = (self.election, self.hops(router, name).unwrap_or_default());
+        let known = &mut self.routers[router];
+        let (mut routes, mut in_force) = (Vec::new(), Vec::new());
+        for (face, hop) in hops {
+            let (Some(cost), Some(id)) = (hop.cost, known.id(face)) else { continue };
+            routes.push(NextHop { face: id, cost: hop.route_cost.unwrap_or(cost) });
+            in_force.push(NextHop { face: id, cost });
+        }
+        let by_cost = |hop: &NextHop| (hop.cost, hop.face);
+        routes.sort_by_key(by_cost);
+        in_force.sort_by_key(by_cost);
+        let id = router_id(router);
+        let new_routes = known.routes.get(&prefix).map_or(!routes.is_empty(), |told| *told != routes);
+        if new_routes {
+            known.routes.insert(prefix, routes.clone());
+            known.in_force.insert(prefix, routes.clone());
+            self.tell(now, &Message::Routes { router: id, prefix, hops: routes }, orders);
+        }
+        let known = &mut self.routers[router];
+        if known.in_force.get(&prefix).map_or(!in_force.is_empty(), |told| *told != in_force) {
+            known.in_force.insert(prefix, in_force.clone());
+            self.tell(now, &Message::Answer { router: id, prefix, election, hops: in_force }, orders);
+        }
+    }
+
+    fn announce_rates(&mut self, now: Time, router: usize, name: &Name, orders: &mut Vec<Order>) {
+        let Some(prefix) = self.prefix(now, name, orders) else { return };
+        for (face, hop) in self.routers[router].mirror.fib.get(name).cloned().unwrap_or_default() {
+            let (Some(rate), Some(face)) = (hop.rate, self.routers[router].id(face)) else { continue };
+            let rate = Rate::from_bps(rate);
+            self.tell(now, &Message::PrefixRate { router: router_id(router), prefix, face, rate }, orders);
+        }
+    }
+
+    fn sample(&mut self, now: Time, router: usize, face: u64, orders: &mut Vec<Order>) {
+        let known = &mut self.routers[router];
+        let Some(view) = known.mirror.faces.get(&face).cloned() else { return };
+        let (Some(utilization), Some(occupancy), Some(id)) = (view.utilization, view.occupancy, known.id(face)) else {
+            return;
+        };
+        let router = router_id(router);
+        self.tell(now, &Message::Report { router, measured: now, face: id, utilization, occupancy }, orders);
+    }
+
+    fn signal(&mut self, now: Time, router: usize, face: u64, orders: &mut Vec<Order>) {
+        let known = &mut self.routers[router];
+        let Some(id) = known.id(face) else { return };
+        let fib_entries = u32::try_from(known.mirror.fib.len()).unwrap_or(u32::MAX);
+        let state = known.mirror.faces.get(&face).map(|view| (view.utilization, view.occupancy));
+        let (utilization, occupancy) = state.unwrap_or_default();
+        let told = |value: Option<f64>| value.map_or("unknown".to_owned(), |value| format!("{value:.3}"));
+        let (utilization, occupancy) = (told(utilization), told(occupancy));
+        self.reason = format!(
+            "signal of router {router}, face {face}: last reported utilization {utilization}, occupancy {occupancy}"
+        );
+        let signal = Message::Signal { router: router_id(router), measured: now, face: id, fib_entries };
+        self.tell(now, &signal, orders);
+    }
+
+    /// Orders with names and numbers of the routers.
+    fn translate(&mut self, now: Time, orders: Vec<Order>) -> Vec<Costs> {
+        let mut all = Vec::new();
+        for order in orders {
+            let router = order.router.0 as usize;
+            let Some(known) = self.routers.get(router) else { continue };
+            let Some(prefix) = self.names.get(order.prefix.index()).cloned() else { continue };
+            let hops = self.hops(router, &prefix);
+            let mut costs = BTreeMap::new();
+            let mut told = Vec::new();
+            for hop in &order.hops {
+                let Some(face) = known.face(hop.face) else { continue };
+                costs.insert(face, hop.cost);
+                told.push((face, hops.as_ref().and_then(|hops| hops.get(&face)?.cost), hop.cost));
+            }
+            let decision =
+                Decision { at: now, router, prefix: prefix.clone(), costs: told, reason: self.reason.clone() };
+            if self.decisions.len() >= MAX_DECISIONS {
+                self.decisions.pop_front();
+            }
+            self.decisions.push_back(decision);
+            all.push(Costs { router, prefix, costs });
+        }
+        all
+    }
+
+    /// The latest decisions, oldest first.
+    pub fn decisions(&self) -> impl DoubleEndedIterator<Item = &Decision> {
+        self.decisions.iter()
+    }
+
+    /// What the planner did so far.
+    pub fn tally(&self) -> PlannerCounters {
+        self.planner.tally()
+    }
+
+    /// Prefixes that some router has told of.
+    pub fn prefixes(&self) -> usize {
+        self.names.len()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,214 @@
+//! The connection to one router: subscribed as long as it lasts, made again when it ends.
+
+use super::brain::Costs;
+use super::config::TlsConfig;
+use super::mirror::Mirror;
+use crate::proto::gnmi::g_nmi_client::GNmiClient;
+use crate::proto::gnmi::{
+    Encoding, Notification, Path, PathElem, SetRequest, SubscribeRequest, Subscription, SubscriptionList,
+    SubscriptionMode, TypedValue, Update, subscribe_request, subscribe_response, subscription_list, typed_value,
+};
+use crate::proto::gnmi_ext::{Extension, MasterArbitration, Role, Uint128, extension};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+use tonic::{Code, Status};
+
+/// Between attempts to connect, at first and at most.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// For how long a connection may be attempted, and a Set take.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Bytes of the largest message of a router.
+const MAX_MESSAGE: usize = 16 << 20;
+/// Notifications before all present values are told.
+const MAX_INITIAL: usize = 1 << 20;
+
+/// What comes from a router.
+pub(super) enum Heard {
+    /// Connected; all it told at first.
+    Connected(Box<Mirror>),
+    /// Not connected any more.
+    Lost(String),
+    /// A notification since.
+    Notification(Box<Notification>),
+    /// What became of an order.
+    Answered(Costs, Result<(), Status>),
+}
+
+/// An order to a router.
+pub(super) struct Order {
+    pub(super) costs: Costs,
+    pub(super) election: u64,
+}
+
+/// The role of controllers of costs among gNMI's clients.
+const ROLE: &str = "ndnweir-control";
+
+fn path(text: &str) -> Path {
+    let elem = text.split('/').filter(|name| !name.is_empty());
+    Path { elem: elem.map(|name| PathElem { name: name.into(), ..PathElem::default() }).collect(), ..Path::default() }
+}
+
+fn list(period: Duration) -> SubscriptionList {
+    let nanos = u64::try_from(period.as_nanos()).unwrap_or(u64::MAX);
+    let sampled = ["/ndn/faces/face/state", "/ndn/fib/entry/next-hop/state/data-rate"];
+    let changing = [
+        "/ndn/faces/face/state/signals",
+        "/ndn/faces/face/state/remote-uri",
+        "/ndn/faces/face/state/oper-status",
+        "/ndn/fib/entry/next-hop/state/cost",
+        "/ndn/fib/entry/next-hop/state/route-cost",
+        "/ndn/router/state/listen",
+    ];
+    let subscription = |text: &&str, mode: SubscriptionMode, sample_interval| Subscription {
+        path: Some(path(text)),
+        mode: mode.into(),
+        sample_interval,
+        ..Subscription::default()
+    };
+    let samples = sampled.iter().map(|text| subscription(text, SubscriptionMode::Sample, nanos));
+    let changes = changing.iter().map(|text| subscription(text, SubscriptionMode::OnChange, 0));
+    SubscriptionList {
+        subscription: samples.chain(changes).collect(),
+        mode: subscription_list::Mode::Stream.into(),
+        encoding: Encoding::Proto.into(),
+        ..SubscriptionList::default()
+    }
+}
+
+/// Reads the certificates once.
+pub(super) fn tls(config: &TlsConfig) -> Result<ClientTlsConfig, String> {
+    let read = |path: &std::path::PathBuf| std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
+    let identity = Identity::from_pem(read(&config.certificate)?, read(&config.key)?);
+    Ok(ClientTlsConfig::new().identity(identity).ca_certificate(Certificate::from_pem(read(&config.authority)?)))
+}
+
+/// An endpoint of a router.
+pub(super) fn endpoint(address: &str, tls: Option<&ClientTlsConfig>) -> Result<Endpoint, String> {
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let endpoint = Endpoint::from_shared(format!("{scheme}://{address}")).map_err(|error| error.to_string())?;
+    let endpoint = endpoint
+        .connect_timeout(PATIENCE)
+        .http2_keep_alive_interval(PATIENCE)
+        .keep_alive_timeout(PATIENCE)
+        .keep_alive_while_idle(true)
+        .tcp_nodelay(true);
+    match tls {
+        Some(tls) => endpoint.tls_config(tls.clone()).map_err(|error| error.to_string()),
+        None => Ok(endpoint),
+    }
+}
+
+/// The Set of one order: all costs of a prefix together.
+fn set(order: &Order) -> SetRequest {
+    let update = order.costs.costs.iter().map(|(face, cost)| {
+        let mut path = path("/ndn/fib/entry/next-hop/config/cost");
+        path.elem[2].key.insert("prefix".into(), order.costs.prefix.to_string());
+        path.elem[3].key.insert("face".into(), face.to_string());
+        let val = TypedValue { value: Some(typed_value::Value::UintVal((*cost).into())) };
+        Update { path: Some(path), val: Some(val), ..Update::default() }
+    });
+    let election_id = Some(Uint128 { high: 0, low: order.election });
+    let arbitration = MasterArbitration { role: Some(Role { id: ROLE.into() }), election_id };
+    let extension = Extension { ext: Some(extension::Ext::MasterArbitration(arbitration)) };
+    SetRequest { update: update.collect(), extension: vec![extension], ..SetRequest::default() }
+}
+
+/// Keeps the connection as long as anybody listens.
+pub(super) async fn keep(
+    router: usize,
+    endpoint: Endpoint,
+    period: Duration,
+    heard: mpsc::Sender<(usize, Heard)>,
+    mut orders: mpsc::Receiver<Order>,
+) {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let why = match endpoint.connect().await {
+            Ok(channel) => {
+                pause = FIRST_PAUSE;
+                serve(router, channel, period, &heard, &mut orders).await
+            }
+            Err(error) => {
+                use std::error::Error;
+                let source = error.source().map_or_else(String::new, |source| format!(": {source}"));
+                Status::unavailable(format!("{error}{source}"))
+            }
+        };
+        while let Ok(order) = orders.try_recv() {
+            let lost = Status::unavailable("the router is not connected");
+            let _ = heard.send((router, Heard::Answered(order.costs, Err(lost)))).await;
+        }
+        if heard.send((router, Heard::Lost(why.message().to_owned()))).await.is_err() {
+            return;
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+async fn serve(
+    router: usize,
+    channel: Channel,
+    period: Duration,
+    heard: &mpsc::Sender<(usize, Heard)>,
+    orders: &mut mpsc::Receiver<Order>,
+) -> Status {
+    let mut client = GNmiClient::new(channel).max_decoding_message_size(MAX_MESSAGE);
+    let request = SubscribeRequest {
+        request: Some(subscribe_request::Request::Subscribe(list(period))),
+        ..SubscribeRequest::default()
+    };
+    let mut stream = match client.subscribe(tokio_stream::once(request)).await {
+        Ok(response) => response.into_inner(),
+        Err(status) => return status,
+    };
+    let mut initial = Some(Box::<Mirror>::default());
+    let mut count = 0_usize;
+    loop {
+        tokio::select! {
+            message = stream.message() => {
+                let told = match message {
+                    Ok(Some(message)) => message.response,
+                    Ok(None) => return Status::unavailable("the router ended the stream"),
+                    Err(status) => return status,
+                };
+                let told = match (told, &mut initial) {
+                    (Some(subscribe_response::Response::Update(notification)), Some(mirror)) => {
+                        count += 1;
+                        if count > MAX_INITIAL {
+                            return Status::resource_exhausted("the router does not come to an end of its first values");
+                        }
+                        mirror.take(&notification);
+                        continue;
+                    }
+                    (Some(subscribe_response::Response::Update(notification)), None) => {
+                        Heard::Notification(Box::new(notification))
+                    }
+                    (Some(subscribe_response::Response::SyncResponse(_)), of) => match of.take() {
+                        Some(mirror) => Heard::Connected(mirror),
+                        None => continue,
+                    },
+                    _ => continue,
+                };
+                if heard.send((router, told)).await.is_err() {
+                    return Status::cancelled("the controller ends");
+                }
+            }
+            order = orders.recv() => {
+                let Some(order) = order else { return Status::cancelled("the controller ends") };
+                let mut request = tonic::Request::new(set(&order));
+                request.set_timeout(PATIENCE);
+                let answer = client.set(request).await.map(drop);
+                let unreachable = answer.as_ref().err().filter(|status| status.code() == Code::Unavailable).cloned();
+                if heard.send((router, Heard::Answered(order.costs, answer))).await.is_err() {
+                    return Status::cancelled("the controller ends");
+                }
+                if let Some(status) = unreachable {
+                    return status;
+                }
+            }
+        }
+    }
+}
