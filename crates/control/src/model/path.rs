@@ -54,8 +54,9 @@ fn read(prefix: Option<&Path>, path: &Path) -> Answer<Vec<Part>> {
     let mut parts = Vec::new();
     let both = prefix.into_iter().chain([path]);
     for path in both.clone() {
+        // Clients that write both forms mean the same by both.
         #[allow(deprecated, reason = "to say that it is")]
-        if !path.element.is_empty() {
+        if !path.element.is_empty() && path.elem.is_empty() {
             return Err(Status::invalid_argument("Path.element is not supported: use Path.elem"));
         }
         if !["", MODEL.0, MODEL.1].contains(&path.origin.as_str()) {
