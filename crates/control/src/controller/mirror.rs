@@ -223,4 +223,4 @@ impl Mirror {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
