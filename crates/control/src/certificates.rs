@@ -68,22 +68,21 @@ impl Authority {
     pub fn open(folder: &Path, days: u16) -> Result<Authority, CertificateError> {
         let (certificate, key) = (folder.join("authority.pem"), folder.join("authority-key.pem"));
         let failed = |error| CertificateError::Certificate(certificate.display().to_string(), error);
-        let issuer = if certificate.exists() {
-            let read = |path: &PathBuf| {
-                std::fs::read_to_string(path).map_err(|error| CertificateError::File(path.clone(), error))
-            };
-            let pair = KeyPair::from_pem(&read(&key)?).map_err(failed)?;
-            Issuer::from_ca_cert_pem(&read(&certificate)?, pair).map_err(failed)?
+        // Its name and limits are always the same, so that its key says all of it.
+        let mut params = params("ndnweir authority", &[], days)?;
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let pair = if certificate.exists() {
+            let text = std::fs::read_to_string(&key).map_err(|error| CertificateError::File(key.clone(), error))?;
+            KeyPair::from_pem(&text).map_err(failed)?
         } else {
-            let mut params = params("ndnweir authority", &[], days)?;
-            params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-            params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
             let pair = KeyPair::generate().map_err(failed)?;
             let made = params.self_signed(&pair).map_err(failed)?;
             write(&key, &pair.serialize_pem(), 0o600)?;
             write(&certificate, &made.pem(), 0o644)?;
-            Issuer::new(params, pair)
+            pair
         };
+        let issuer = Issuer::new(params, pair);
         Ok(Authority { folder: folder.to_owned(), issuer })
     }
 

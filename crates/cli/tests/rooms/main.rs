@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What each crate may depend on, itself apart: the arrows of the README.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("core", &[]),
     ("wire", &[]),
     ("node", &["core", "wire"]),
@@ -18,8 +18,9 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("lab", &["core", "wire", "node", "link", "sim", "scenario"]),
     ("report", &["core", "wire", "node", "link", "sim", "scenario", "lab"]),
     ("net", &["core", "wire", "node", "link"]),
+    ("control", &["core", "wire", "node", "link", "net"]),
     ("emulate", &["core", "wire", "node", "link", "sim", "scenario", "lab", "net"]),
-    ("cli", &["core", "wire", "node", "link", "sim", "scenario", "lab", "report", "net", "emulate"]),
+    ("cli", &["core", "wire", "node", "link", "sim", "scenario", "lab", "report", "net", "control", "emulate"]),
 ];
 
 /// Crates that build on any operating system.
