@@ -8,6 +8,8 @@
 //!
 //! Nothing here decides anything about congestion: planners are `ndnweir-core`'s, the forwarder `ndnweir-net`'s.
 
+#![allow(clippy::result_large_err, reason = "tonic says in a Status why a call failed")]
+
 pub mod agent;
 pub mod certificates;
 pub mod controller;

@@ -17,7 +17,6 @@ use tonic::Status;
 pub const MODEL: (&str, &str, &str) = ("ndnweir-router", "ndnweir", "2026-11-24");
 
 /// An answer, or the status that says why there is none.
-#[allow(clippy::result_large_err, reason = "tonic's")]
 pub type Answer<T> = Result<T, Status>;
 
 #[cfg(test)]

@@ -124,7 +124,6 @@ impl Pattern {
     ///
     /// # Errors
     /// INVALID_ARGUMENT if the model has no such path.
-    #[allow(clippy::result_large_err, reason = "tonic's")]
     pub fn read(prefix: Option<&Path>, path: &Path) -> Answer<Pattern> {
         let parts = read(prefix, path)?;
         let text = parts.iter().fold(String::new(), |mut text, part| {

@@ -151,7 +151,6 @@ fn result(prefix: Option<&Path>, path: Option<&Path>, op: Operation) -> UpdateRe
 ///
 /// # Errors
 /// What of it cannot be; nothing has changed then.
-#[allow(clippy::result_large_err, reason = "tonic's")]
 pub fn read(request: &SetRequest, tree: &Node) -> Answer<Transaction> {
     if !request.union_replace.is_empty() {
         return Err(Status::unimplemented("union_replace is not supported: there is one origin; use replace"));

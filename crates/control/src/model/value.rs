@@ -62,7 +62,6 @@ impl Value {
     }
 
     /// Reads a leaf's value from JSON of either kind.
-    #[allow(clippy::result_large_err, reason = "tonic's")]
     pub fn from_json(kind: Kind, json: &Json, at: &str) -> Answer<Value> {
         let wrong = |wanted: &str| Status::invalid_argument(format!("{at}: {json} is not {wanted}"));
         let number = |most: u64, wanted: &str| {
@@ -86,7 +85,6 @@ impl Value {
     }
 
     /// Reads a leaf's value from gNMI's message.
-    #[allow(clippy::result_large_err, reason = "tonic's")]
     pub fn from_typed(kind: Kind, value: &typed_value::Value, at: &str) -> Answer<Value> {
         use typed_value::Value as V;
         let json = match value {
@@ -101,7 +99,6 @@ impl Value {
 }
 
 /// Parses JSON of a Set.
-#[allow(clippy::result_large_err, reason = "tonic's")]
 pub fn read_json(bytes: &[u8], at: &str) -> Answer<Json> {
     serde_json::from_slice(bytes).map_err(|error| Status::invalid_argument(format!("{at}: not JSON: {error}")))
 }

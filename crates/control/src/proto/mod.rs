@@ -2,11 +2,11 @@
 //! tonic-prost-build; `scripts/generate-gnmi` makes them anew.
 
 /// The service and its messages.
-#[allow(clippy::all, missing_docs, reason = "generated")]
+#[allow(clippy::all, clippy::allow_attributes_without_reason, missing_docs, reason = "generated")]
 #[rustfmt::skip]
 pub mod gnmi;
 
 /// Extensions: arbitration between controllers, commits that need to be confirmed.
-#[allow(clippy::all, missing_docs, reason = "generated")]
+#[allow(clippy::all, clippy::allow_attributes_without_reason, missing_docs, reason = "generated")]
 #[rustfmt::skip]
 pub mod gnmi_ext;
