@@ -5,6 +5,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  ndnweir control run control.toml
+  ndnweir control status 127.0.0.1:9180")]
 pub struct ControlArgs {
     #[command(subcommand)]
     pub command: ControlCommand,
@@ -56,6 +60,9 @@ pub struct ControlStatusArgs {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  ndnweir key certificates keys --host west=192.0.2.1 --host controller=192.0.2.9")]
 pub struct KeysArgs {
     #[command(subcommand)]
     pub command: KeysCommand,
