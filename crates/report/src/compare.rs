@@ -143,7 +143,7 @@ pub fn compare(a: &Comparison, b: &Comparison, labels: (&str, &str)) -> String {
             "<h2 id=\"{}\">{}</h2>{}",
             escape(&figure.id),
             escape(&figure.title),
-            pages::with_caption(figure)
+            pages::interactive(figure)
         );
     }
     body.push_str("<h2 id=\"tables\">Tables</h2>");

@@ -1,6 +1,7 @@
 //! Selects the figures of a comparison, and their content.
 
 use super::lines::{Band, EventMark, Grid, Line, Panel};
+use super::style::FEW;
 use super::svg::Figure;
 use super::{bars, topology};
 use ndnweir_lab::results::{Aggregate, Comparison, Run, SeriesKind};
@@ -85,7 +86,21 @@ impl<'a> FigureRuns<'a> {
         }
     }
 
-    /// Network-wide lines of all schemes in one panel.
+    /// Network-wide lines of all schemes, in one panel if they are few and else in one each.
+    fn network(&self, metric: &str) -> Vec<Panel> {
+        let all = self.overlay(metric);
+        if self.schemes.len() <= FEW {
+            return vec![all];
+        }
+        let alone = |line: Line| Panel {
+            title: line.label.clone(),
+            scheme: Some(line.scheme),
+            lines: vec![Line { label: String::new(), ..line }],
+            ..Panel::default()
+        };
+        all.lines.into_iter().map(alone).collect()
+    }
+
     fn overlay(&self, metric: &str) -> Panel {
         let lines = self.runs().filter_map(|(k, run)| {
             let values = run.series.get(SeriesKind::Network, &[], metric)?.to_vec();
@@ -102,9 +117,11 @@ impl<'a> FigureRuns<'a> {
             "Payload that arrived, all consumers together. Dashed: the max-min fair optimum over the routes."
                 .to_owned(),
         );
-        let mut panel = self.overlay("goodput_mbps");
-        panel.references.extend(self.comparison.optimum.total_mbps.map(|t| (t, "optimum".to_owned())));
-        grid.panels.push(panel);
+        grid.panels = self.network("goodput_mbps");
+        let label = if grid.panels.len() > 1 { "" } else { "optimum" };
+        for panel in &mut grid.panels {
+            panel.references.extend(self.comparison.optimum.total_mbps.map(|t| (t, label.to_owned())));
+        }
         grid.draw()
     }
 
@@ -115,10 +132,16 @@ impl<'a> FigureRuns<'a> {
         }
         let caption = "Jain index of the long-lived consumers that are active during the whole bin; 1 is equal shares.";
         let mut grid = self.grid("jain", "Fairness over time", "Jain index", caption.to_owned());
-        let panel = self.overlay("jain");
-        let low = panel.lines.iter().flat_map(|l| &l.values).copied().filter(|v| v.is_finite()).fold(1.0, f64::min);
+        grid.panels = self.network("jain");
+        let low = grid
+            .panels
+            .iter()
+            .flat_map(|p| &p.lines)
+            .flat_map(|l| &l.values)
+            .copied()
+            .filter(|v| v.is_finite())
+            .fold(1.0, f64::min);
         grid.y_range = Some(((low * 10.0).floor() / 10.0, 1.0));
-        grid.panels.push(panel);
         grid.draw()
     }
 

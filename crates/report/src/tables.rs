@@ -1,6 +1,7 @@
 //! The tables of the page.
 
-use super::style::colour;
+use super::heat;
+use super::style::{colour, mark};
 use super::svg::escape;
 use ndnweir_lab::results::{Aggregate, Comparison};
 use std::fmt::Write;
@@ -8,7 +9,7 @@ use std::fmt::Write;
 /// A table; the first `text` columns contain text, the others numbers. Cells are HTML.
 pub fn html(headings: &[&str], rows: &[Vec<String>], text: usize) -> String {
     let class = |i: usize| if i < text { " class=\"t\"" } else { "" };
-    let mut out = "<div class=\"scroll\"><table><thead><tr>".to_owned();
+    let mut out = "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>".to_owned();
     for (i, heading) in headings.iter().enumerate() {
         let _ = write!(out, "<th{}>{}</th>", class(i), escape(heading));
     }
@@ -31,18 +32,21 @@ pub fn html(headings: &[&str], rows: &[Vec<String>], text: usize) -> String {
 
 /// A scheme's name with its colour.
 pub fn scheme_cell(k: usize, name: &str) -> String {
-    format!("<span class=\"{}\"><i></i><span>{}</span></span>", colour(k), escape(name))
-        .replace("<span class", "<span style=\"white-space:nowrap\" class")
+    format!("<span class=\"{}\">{}<span>{}</span></span>", colour(k), mark(k), escape(name))
 }
 
 /// One row for each scheme.
 pub fn overview(comparison: &Comparison, all: &[Aggregate]) -> String {
     let (mut headings, rows) = ndnweir_lab::results::overview(comparison);
+    let shades: Vec<Vec<Option<&str>>> = headings[1..].iter().map(|h| heat::shades(h, all)).collect();
     headings.push("n");
     let mut cells: Vec<Vec<String>> = Vec::new();
     for (k, (row, a)) in rows.iter().zip(all).enumerate() {
         let mut line = vec![scheme_cell(k, &row[0])];
-        line.extend(row[1..].iter().map(|c| escape(c)));
+        line.extend(row[1..].iter().enumerate().map(|(i, c)| match shades[i].get(k).copied().flatten() {
+            Some(class) => format!("<td class=\"{class}\">{}</td>", escape(c)),
+            None => escape(c),
+        }));
         line.push(a.seeds.to_string());
         cells.push(line);
     }
@@ -57,7 +61,12 @@ pub fn overview(comparison: &Comparison, all: &[Aggregate]) -> String {
     }
     let several = all.iter().any(|a| a.seeds > 1);
     let note = if several { "Mean ± standard deviation over n seeds." } else { "One seed: no spread is known." };
-    format!("<p>{note} All values over the measurement window.</p>{}", html(&headings, &cells, 1))
+    let shaded = if shades.iter().flatten().any(Option::is_some) {
+        " Blue: among the better of the schemes by this metric, orange: among the worse."
+    } else {
+        ""
+    };
+    format!("<p>{note} All values over the measurement window.{shaded}</p>{}", html(&headings, &cells, 1))
 }
 
 fn metric(a: &Aggregate, name: &str) -> String {

@@ -106,7 +106,15 @@ pub fn topology(scenario: &ScenarioInfo, run: Option<&Run>, id: &str) -> Option<
         ),
         None => "The network.".to_owned(),
     };
-    Some(Figure { id: id.to_owned(), title: "Topology".to_owned(), caption, width: WIDTH, height, body: canvas.0 })
+    Some(Figure {
+        id: id.to_owned(),
+        title: "Topology".to_owned(),
+        caption,
+        width: WIDTH,
+        height,
+        body: canvas.0,
+        series: None,
+    })
 }
 
 /// A line next to the middle of the link, on the right of its direction.
