@@ -75,4 +75,6 @@ all("figure").forEach((element) => {
 });
 addEventListener("keydown", onKey);
 addEventListener("wheel", onWheel, { passive: false });
+// For tests: the plots on the page.
+window.ndnweirReport = { plots: () => [...live] };
 performance.mark("ndnweir-ready");

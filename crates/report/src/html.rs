@@ -210,7 +210,7 @@ fn repeat(comparison: &Comparison) -> String {
     if r.command.is_empty() {
         out.push_str("<p>The command line was not recorded.</p>");
     } else {
-        let _ = write!(out, "<pre>{}</pre>", escape(&r.command));
+        let _ = write!(out, "<pre tabindex=\"0\">{}</pre>", escape(&r.command));
     }
     let mut seeds: Vec<u64> = comparison.runs.iter().map(|run| run.seed).collect();
     seeds.sort_unstable();
