@@ -44,7 +44,7 @@ function arrange(list, chips, order) {
   if (order === "group") {
     for (const group of [...new Set(known.map((s) => s.group))]) {
       const members = ks.filter((k) => known[k].group === group);
-      list.append(make("h3", {}, `${group} (${members.length})`), ...members.map((k) => chips[k]));
+      list.append(make("div", { class: "group" }, `${group} (${members.length})`), ...members.map((k) => chips[k]));
     }
     return;
   }

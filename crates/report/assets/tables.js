@@ -84,7 +84,7 @@ function startTables() {
       toolsOf(holder).append(tool("CSV", "save the table", () => save(`table-${i + 1}.csv`, "text/csv", tableCsv(table))));
     }
   });
-  // Rows of schemes that are hidden in the figures are fainter.
+  // The marks of schemes that are hidden in the figures are fainter.
   const rows = all("tbody tr").map((row) => [row, names.indexOf(one("td span span", row)?.textContent ?? "")]);
   watch((what) => {
     if (what === "schemes") rows.forEach(([row, k]) => row.classList.toggle("off", k >= 0 && state.hidden.has(k)));

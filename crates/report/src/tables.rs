@@ -1,7 +1,7 @@
 //! The tables of the page.
 
 use super::heat;
-use super::style::{colour, mark};
+use super::style::{FEW, colour, mark};
 use super::svg::escape;
 use ndnweir_lab::results::{Aggregate, Comparison};
 use std::fmt::Write;
@@ -145,6 +145,9 @@ pub fn links(comparison: &Comparison, all: &[Aggregate]) -> String {
     if names.is_empty() {
         return String::new();
     }
+    if all.len() > FEW {
+        return links_by_scheme(comparison, all, &names);
+    }
     let mut headings = vec!["link".to_owned(), "rate Mbit/s".to_owned()];
     let optimum = comparison.optimum.total_mbps.is_some();
     headings.extend(optimum.then(|| "optimum".to_owned()));
@@ -169,6 +172,34 @@ pub fn links(comparison: &Comparison, all: &[Aggregate]) -> String {
     }
     let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
     html(&headings, &rows, 1)
+}
+
+/// Links listed when there is a row for each link and scheme: those that were used most under any scheme.
+const BUSIEST: usize = 6;
+
+/// One row for each scheme and link: columns for each of many schemes would not fit.
+fn links_by_scheme(comparison: &Comparison, all: &[Aggregate], names: &[&str]) -> String {
+    let used = |a: &Aggregate, name: &str| a.mean(&format!("links.{name}.utilization")).unwrap_or(0.0);
+    let most = |name: &str| all.iter().map(|a| used(a, name)).fold(0.0, f64::max);
+    let mut busiest = names.to_vec();
+    busiest.sort_by(|a, b| most(b).total_cmp(&most(a)));
+    busiest.truncate(BUSIEST);
+    let load = |name: &str| comparison.optimum.links.iter().find(|l| l.name == name).map(|l| l.utilization);
+    let percent = |share: Option<f64>| share.map(|u| format!("{:.1} %", 100.0 * u)).unwrap_or_default();
+    let rate = |name: &str| comparison.scenario.links.iter().find(|l| l.name == name).map(|l| l.rate_mbps.to_string());
+    let mut rows = Vec::new();
+    for (k, a) in all.iter().enumerate() {
+        for name in &busiest {
+            let queue = a.mean(&format!("links.{name}.queue_ms")).map(super::axis::short).unwrap_or_default();
+            let row = [scheme_cell(k, &a.scheme), escape(name), rate(name).unwrap_or_default()];
+            rows.push(row.into_iter().chain([percent(load(name)), percent(Some(used(a, name))), queue]).collect());
+        }
+    }
+    let note = match names.len().saturating_sub(BUSIEST) {
+        0 => String::new(),
+        more => format!("<p>The links that were used most; {more} more are in <code>summary.json</code>.</p>"),
+    };
+    html(&["scheme", "link", "rate Mbit/s", "optimum", "used", "queue ms"], &rows, 2) + &note
 }
 
 /// Maximum number of listed events; all of them are in `summary.json`.

@@ -78,7 +78,12 @@ pub fn topology(scenario: &ScenarioInfo, run: Option<&Run>, id: &str) -> Option<
         } else {
             9.0
         };
-        canvas.disc(if host { "host" } else { "node" }, *place, radius, &format!("{} {}", node.role, node.name));
+        let title = format!("{} {}", node.role, node.name);
+        if node.role == "switch" {
+            draw_switch(&mut canvas, *place, radius, &title);
+        } else {
+            canvas.disc(if host { "host" } else { "node" }, *place, radius, &title);
+        }
         if !(many && host) {
             canvas.text("name halo", (place.0, place.1 - radius - 5.0), Anchor::Middle, &shorten(&node.name, 14));
         }
@@ -115,6 +120,18 @@ pub fn topology(scenario: &ScenarioInfo, run: Option<&Run>, id: &str) -> Option<
         body: canvas.0,
         series: None,
     })
+}
+
+/// A layer-2 switch, which is no NDN node: a box with two arrows past each other.
+fn draw_switch(canvas: &mut Canvas, (x, y): (f64, f64), radius: f64, title: &str) {
+    canvas.rect("node", (x - radius, y - 0.75 * radius), (2.0 * radius, 1.5 * radius), title);
+    let tip = 0.25 * radius;
+    for (side, at) in [(1.0, y - 0.3 * radius), (-1.0, y + 0.3 * radius)] {
+        let end = x + side * 0.7 * radius;
+        canvas.line("node", (x - side * 0.7 * radius, at), (end, at));
+        canvas.line("node", (end - side * tip, at - tip), (end, at));
+        canvas.line("node", (end - side * tip, at + tip), (end, at));
+    }
 }
 
 /// A line next to the middle of the link, on the right of its direction.
