@@ -1,7 +1,7 @@
 //! Where an axis ends when a few values are far beyond the others, and those values in words.
 
 use super::axis::short;
-use super::lines::Grid;
+use super::grid::Grid;
 
 /// Values this much larger than the end of the axis would need are cut off.
 const FAR: f64 = 2.0;
@@ -63,7 +63,7 @@ pub fn outliers(grid: &Grid, cap: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lines::{Line, Panel};
+    use super::super::grid::{Line, Panel};
     use super::*;
 
     fn grid(lines: Vec<Vec<f64>>) -> Grid {

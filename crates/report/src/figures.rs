@@ -11,7 +11,17 @@ const MAX_LINES: usize = 4;
 
 /// All figures in the order of the report. `all` contains the aggregates of the comparison.
 pub fn figures(comparison: &Comparison, all: &[Aggregate]) -> Vec<Figure> {
-    let runs = FigureRuns::new(comparison);
+    drawn(comparison, all, FigureRuns::new(comparison))
+}
+
+/// The same of two results together: lines of schemes whose name ends with `second` are dashed.
+pub fn compared(comparison: &Comparison, all: &[Aggregate], second: &str) -> Vec<Figure> {
+    let mut runs = FigureRuns::new(comparison);
+    runs.dashed = runs.schemes.iter().map(|s| s.ends_with(second)).collect();
+    drawn(comparison, all, runs)
+}
+
+fn drawn(comparison: &Comparison, all: &[Aggregate], runs: FigureRuns<'_>) -> Vec<Figure> {
     let mut list = Vec::new();
     list.extend(bars::glance(comparison, all));
     list.extend(runs.total());
@@ -40,6 +50,8 @@ struct FigureRuns<'a> {
     first: Vec<Option<&'a Run>>,
     bin_s: f64,
     from_s: f64,
+    /// By scheme: whether its line is dashed where schemes share axes.
+    dashed: Vec<bool>,
 }
 
 impl<'a> FigureRuns<'a> {
@@ -54,7 +66,7 @@ impl<'a> FigureRuns<'a> {
         let bin_s = first.iter().flatten().map(|r| r.series.bin_s).find(|b| *b > 0.0).unwrap_or(1.0);
         let long = comparison.scenario.consumers.iter().filter(|c| c.long_lived);
         let from_s = long.map(|c| c.start_s).fold(0.0, f64::max);
-        FigureRuns { comparison, schemes, first, bin_s, from_s }
+        FigureRuns { comparison, dashed: vec![false; schemes.len()], schemes, first, bin_s, from_s }
     }
 
     fn runs(&self) -> impl Iterator<Item = (usize, &'a Run)> {
@@ -104,7 +116,8 @@ impl<'a> FigureRuns<'a> {
     fn overlay(&self, metric: &str) -> Panel {
         let lines = self.runs().filter_map(|(k, run)| {
             let values = run.series.get(SeriesKind::Network, &[], metric)?.to_vec();
-            Some(Line { label: self.schemes[k].to_owned(), scheme: k, style: 0, values })
+            let style = if self.dashed[k] { 2 } else { 0 };
+            Some(Line { label: self.schemes[k].to_owned(), scheme: k, style, values })
         });
         Panel { lines: lines.filter(|l| l.values.iter().any(|v| v.is_finite())).collect(), ..Panel::default() }
     }

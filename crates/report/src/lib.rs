@@ -16,6 +16,7 @@ mod families;
 mod fetch;
 mod figures;
 mod flows;
+mod grid;
 mod heat;
 pub(crate) mod html;
 pub mod judge;

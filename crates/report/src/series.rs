@@ -2,7 +2,7 @@
 //!
 //! A value takes three characters: a sign, six bits of exponent and eleven of mantissa, which is 0.025 % of the value.
 
-use super::lines::{Grid, Panel, thin};
+use super::grid::{Grid, Panel, thin};
 use serde_json::{Value, json};
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

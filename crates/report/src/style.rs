@@ -94,6 +94,24 @@ pub fn page_css() -> String {
     )
 }
 
+/// Gives scheme `k` the colour of number `of[k]`, as long as every scheme has a class of its own; else nothing.
+pub fn recoloured(of: &[usize]) -> String {
+    if of.len() > PALETTE.len() {
+        return String::new();
+    }
+    let rules = |scope: &str, value: fn((&'static str, &'static str)) -> &'static str| -> String {
+        let rule =
+            |(k, wanted): (usize, &usize)| format!("{scope} .s{k}{{color:{}}}", value(PALETTE[wanted % PALETTE.len()]));
+        of.iter().enumerate().map(rule).collect()
+    };
+    format!(
+        "<style>{}@media screen and (prefers-color-scheme:dark){{{}}}@media screen{{{}}}</style>",
+        rules("", |c| c.0),
+        rules(":root:not([data-theme=light])", |c| c.1),
+        rules(":root[data-theme=dark]", |c| c.1)
+    )
+}
+
 /// A style sheet without indentation and ends of lines.
 fn compact(css: &str) -> String {
     css.lines().map(str::trim).collect()
