@@ -139,6 +139,24 @@ async function filesAreSaved(page) {
   assert.equal((await download("glance", "PNG")).subarray(1, 4).toString(), "PNG");
 }
 
+async function thePlayerShowsTheNetworkAtATime(page) {
+  const title = () => page.locator(".player [data-l] title", { hasText: /^R2>R1/ }).textContent();
+  const slider = page.getByRole("slider", { name: "time" });
+  await slider.fill("0");
+  const start = await title();
+  await slider.fill("120");
+  assert.match(await page.locator(".player output").textContent(), /^36\.0 s/);
+  const stored = (await readFile(join(folder, "six/series/links.csv"), "utf8")).split("\n");
+  const of = (bin) => stored.find((l) => l.startsWith(`aimd,1,${bin},R2>R1,`)).split(",").slice(4, 6).map(Number);
+  // A frame of 0.3 s of a link of 10 Mbit/s, in 63 steps.
+  const used = ["36", "36.1", "36.2"].flatMap(of).reduce((a, b) => a + b) / 3 / 10;
+  const shown = Number((await title()).match(/(\d+) % used/)[1]) / 100;
+  assert.ok(Math.abs(shown - Math.min(used, 1)) < 0.02 && (await title()) !== start, `${shown} for ${used}`);
+  await page.getByRole("button", { name: "▶ play" }).click();
+  await page.waitForFunction(() => Number(document.querySelector(".player input").value) > 123);
+  await page.getByRole("button", { name: "❚❚ pause" }).click();
+}
+
 async function accessible(page, what) {
   await page.addScriptTag({ path: require.resolve("axe-core/axe.min.js") });
   const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
@@ -218,6 +236,7 @@ async function main() {
     await axesAreClippedAndLogarithmic(page);
     await schemesAreHiddenAndAlone(page);
     await tablesSortAndFilter(page);
+    await thePlayerShowsTheNetworkAtATime(page);
     await filesAreSaved(page);
     assert.deepEqual(page.faults, []);
     await page.context().close();

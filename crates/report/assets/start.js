@@ -73,6 +73,7 @@ all("figure").forEach((element) => {
   if (one("script.series", element)) startFigure(element);
   else if (one("svg.fig", element)) exportStatic(element);
 });
+all("script.frames").forEach(startPlayer);
 addEventListener("keydown", onKey);
 addEventListener("wheel", onWheel, { passive: false });
 // For tests: the plots on the page.

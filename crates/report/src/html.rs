@@ -2,7 +2,7 @@
 
 use super::style::{FEW, colour, mark, page_css, scripts};
 use super::svg::{Figure, escape};
-use super::{families, flows, series, tables};
+use super::{families, flows, player, series, tables};
 use ndnweir_lab::results::agreement as compared;
 use ndnweir_lab::results::{Aggregate, Comparison};
 use std::fmt::Write;
@@ -45,7 +45,7 @@ pub fn page(comparison: &Comparison, all: &[Aggregate], figures: &[Figure]) -> S
             false => body.push_str(&interactive(figure)),
         }
     }
-    body.push_str(&topologies(figures, all));
+    body.push_str(&topologies(comparison, figures, all));
     body.push_str("<h2 id=\"tables\">Tables</h2>");
     if !many {
         body.push_str(&tables::overview(comparison, all));
@@ -178,18 +178,21 @@ fn agreement(comparison: &Comparison, all: &[Aggregate]) -> String {
     )
 }
 
-fn topologies(figures: &[Figure], all: &[Aggregate]) -> String {
+fn topologies(comparison: &Comparison, figures: &[Figure], all: &[Aggregate]) -> String {
     let mut list = figures.iter().filter(|f| f.id.starts_with("topology"));
     let Some(first) = list.next() else {
         return String::new();
     };
     let mut out = format!("<h2 id=\"topology\">Topology</h2>{}", with_caption(first));
-    for (figure, a) in list.zip(all.iter().skip(1)).take(FEW - 1) {
-        let _ =
-            write!(out, "<details><summary>under {}</summary>{}</details>", escape(&a.scheme), with_caption(figure));
+    if let Some(frames) = player::of(comparison) {
+        out = out.replacen("</figure>", &(series::embed("frames", &frames) + "</figure>"), 1);
     }
     if all.len() > FEW {
-        out.push_str("<p>Those of the other schemes: <code>figures/topology-*.svg</code>.</p>");
+        return out + "<p>Under other schemes: <code>figures/topology-*.svg</code>.</p>";
+    }
+    for (figure, a) in list.zip(all.iter().skip(1)) {
+        let _ =
+            write!(out, "<details><summary>under {}</summary>{}</details>", escape(&a.scheme), with_caption(figure));
     }
     out
 }

@@ -24,6 +24,7 @@ mod layout;
 pub(crate) mod lines;
 pub mod pages;
 pub mod papers;
+mod player;
 mod series;
 pub(crate) mod style;
 pub(crate) mod svg;

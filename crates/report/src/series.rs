@@ -5,7 +5,8 @@
 use super::grid::{Grid, Panel, thin};
 use serde_json::{Value, json};
 
-const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+/// The digits of values in the page.
+pub const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 /// Values of a figure and of a line in the page at most; more are thinned to means. 26 000 values take 78 kB.
 const MAX_VALUES: usize = 26_000;
 const MAX_LINE: usize = 2_000;

@@ -119,13 +119,14 @@ fn compact(css: &str) -> String {
 
 /// The page's own modules, which share one scope, in the order in which they need each other. The page is complete
 /// without them.
-const MODULES: [&str; 7] = [
+const MODULES: [&str; 8] = [
     include_str!("../assets/base.js"),
     include_str!("../assets/tables.js"),
     include_str!("../assets/schemes.js"),
     include_str!("../assets/axes.js"),
     include_str!("../assets/charts.js"),
     include_str!("../assets/export.js"),
+    include_str!("../assets/player.js"),
     include_str!("../assets/start.js"),
 ];
 /// The plotting library uPlot 1.6.32, as published.

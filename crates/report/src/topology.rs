@@ -40,8 +40,8 @@ pub fn topology(scenario: &ScenarioInfo, run: Option<&Run>, id: &str) -> Option<
         }
         draw_direction(
             &mut canvas,
-            places[a],
-            places[b],
+            i,
+            (places[a], places[b]),
             load(i),
             &format!(
                 "{}: {} Mbit/s, {} ms{}",
@@ -135,14 +135,14 @@ fn draw_switch(canvas: &mut Canvas, (x, y): (f64, f64), radius: f64, title: &str
 }
 
 /// A line next to the middle of the link, on the right of its direction.
-fn draw_direction(canvas: &mut Canvas, a: (f64, f64), b: (f64, f64), utilization: f64, title: &str) {
+fn draw_direction(canvas: &mut Canvas, link: usize, (a, b): ((f64, f64), (f64, f64)), utilization: f64, title: &str) {
     let (dx, dy) = (b.0 - a.0, b.1 - a.1);
     let length = (dx * dx + dy * dy).sqrt().max(1.0);
     let (nx, ny) = (-dy / length * 2.6, dx / length * 2.6);
     let u = step(utilization);
     let _ = write!(
         canvas.0,
-        "<path class=\"u{u}\" stroke-width=\"{}\" d=\"M{} {}L{} {}\"><title>{}</title></path>",
+        "<path data-l=\"{link}\" class=\"u{u}\" stroke-width=\"{}\" d=\"M{} {}L{} {}\"><title>{}</title></path>",
         px(1.5 + 0.7 * u as f64),
         px(a.0 + nx),
         px(a.1 + ny),
