@@ -223,6 +223,27 @@ async function manySchemesStayUsable(browser, file) {
   console.log(`all schemes: ${(size / 1e6).toFixed(2)} MB, ${nodes} elements, usable after ${Math.round(ready)} ms`);
 }
 
+// Pages that are only loaded, scrolled through and checked for errors and accessibility.
+async function otherPagesLoad(browser) {
+  const failing = await results("failing", "geant-failure", "--scheme", "pcon");
+  await results("slower", "dumbbell", "--scheme", "pcon,cubic,plain", "--set", "link.R1-R2.rate=8Mbps");
+  const compared = join(folder, "comparison.html");
+  await run(binary, ["report", join(folder, "six"), join(folder, "slower"), "--out", compared]);
+  for (const file of [failing, compared]) {
+    for (const [width, theme] of [[1400, "light"], [400, "dark"]]) {
+      const page = await open(browser, file, { width, theme });
+      for (let i = 0; i < 12; i++) {
+        await page.mouse.wheel(0, 900);
+        await drawn(page);
+      }
+      await accessible(page, `${file} is accessible at ${width} px`);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${file} at ${width} px`);
+      assert.deepEqual(page.faults, [], file);
+      await page.context().close();
+    }
+  }
+}
+
 async function main() {
   await uplotIsAsPublished();
   const many = results("all", "dumbbell", "--scheme", "all");
@@ -242,6 +263,7 @@ async function main() {
     await page.context().close();
     await completeWithoutScript(browser, six);
     await looksAsCommitted(browser, six);
+    await otherPagesLoad(browser);
     await manySchemesStayUsable(browser, await many);
   } finally {
     await browser.close();

@@ -197,6 +197,9 @@ function startFigure(element) {
   }).observe(figure.holder);
 }
 
+// On paper every panel is near.
+addEventListener("beforeprint", () => all(".plot").forEach((plot) => { if (!one("canvas", plot)) { nearby.unobserve(plot); plot.drawNow(); } }));
+
 // One redraw for all changes of a moment.
 let waiting = null;
 watch((what) => {

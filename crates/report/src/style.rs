@@ -39,7 +39,9 @@ const FONT: &str = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',A
 /// Rules for figures on light ground.
 const FIGURE: &str = include_str!("../assets/figure.css");
 /// What is different on dark ground: selectors and declarations.
-const DARK: [(&str, &str); 11] = [
+const DARK: [(&str, &str); 13] = [
+    (".fig .u0", "stroke:#3d4850"),
+    (".fig .u1", "stroke:#5a7183"),
     (".fig text", "fill:#c3ccd4"),
     (".fig .head,.fig text.optt", "fill:#eef3f7"),
     (".fig .mute", "fill:#98a4ae"),
