@@ -83,7 +83,7 @@ async function axesAreClippedAndLogarithmic(page) {
   await page.locator("#delay").scrollIntoViewIfNeeded();
   await drawn(page);
   const caption = await page.locator("#delay + figure figcaption").textContent();
-  assert.match(caption, /The axis ends at \d+; beyond it: cubic C1 \d+ at/);
+  assert.match(caption, /Values beyond \d+ are cut off: cubic C1 \d+ at/);
   const clipped = Math.max(...(await spans(page)));
   await press(page, "c");
   await drawn(page);

@@ -58,7 +58,7 @@ pub fn outliers(grid: &Grid, cap: f64) -> String {
     let named: Vec<String> =
         found.iter().take(NAMED).map(|(v, at, name)| format!("{name} {} at {} s", short(*v), short(*at))).collect();
     let rest = if more > 0 { format!(" and {more} more lines") } else { String::new() };
-    format!(" The axis ends at {}; beyond it: {}{rest}.", short(cap), named.join(", "))
+    format!(" Values beyond {} are cut off: {}{rest}.", short(cap), named.join(", "))
 }
 
 #[cfg(test)]
@@ -78,7 +78,7 @@ mod tests {
         spiky[8] = 15_000.0;
         let spiked = grid(vec![spiky, vec![8.0; 100]]);
         assert_eq!(cap(&spiked), Some(15.0));
-        assert_eq!(outliers(&spiked, 15.0), " The axis ends at 15.0; beyond it: C0 15000 at 4.25 s.");
+        assert_eq!(outliers(&spiked, 15.0), " Values beyond 15.0 are cut off: C0 15000 at 4.25 s.");
         assert_eq!(cap(&grid(vec![vec![10.0; 100], vec![90.0; 100]])), None);
     }
 

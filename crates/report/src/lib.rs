@@ -20,6 +20,7 @@ mod grid;
 mod heat;
 pub(crate) mod html;
 pub mod judge;
+mod kinds;
 mod layout;
 pub(crate) mod lines;
 pub mod pages;
