@@ -76,6 +76,7 @@ pub fn glance(comparison: &Comparison, all: &[Aggregate]) -> Option<Figure> {
         width: WIDTH,
         height: head + all.len() as f64 * row + 6.0,
         body: canvas.0,
+        series: None,
     })
 }
 
@@ -177,6 +178,7 @@ pub fn boxes(comparison: &Comparison) -> Option<Figure> {
         width: WIDTH,
         height,
         body,
+        series: None,
     })
 }
 

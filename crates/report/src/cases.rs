@@ -20,7 +20,7 @@ fn page(results: &CaseResults) -> String {
     }
     let body = format!(
         "<header><h1>{}</h1><p class=\"lead\">{}</p></header><main><h2>{} cases</h2>\
-         <p>All values over the measurement window; a case leads to its report.</p>{}<h2>How to repeat</h2><pre>{}</pre></main>",
+         <p>All values over the measurement window; a case leads to its report.</p>{}<h2>How to repeat</h2><pre tabindex=\"0\">{}</pre></main>",
         escape(name),
         escape(about),
         results.cases.len(),

@@ -1,5 +1,6 @@
 //! Comparison of two result folders.
 
+use super::style::recoloured;
 use super::svg::escape;
 use super::tables::{html, scheme_cell};
 use super::{figures, html as pages};
@@ -18,9 +19,7 @@ fn merged(a: &Comparison, b: &Comparison, labels: (&str, &str)) -> Comparison {
     if a.optimum != b.optimum {
         both.optimum = ndnweir_lab::optimum::Optimum::undefined("the two scenarios have different optima");
     }
-    let mut schemes = a.schemes();
-    schemes.extend(b.schemes().into_iter().filter(|s| !a.schemes().contains(s)));
-    for scheme in schemes {
+    for scheme in both_schemes(a, b) {
         for (of, label) in [(a, labels.0), (b, labels.1)] {
             both.runs.extend(of.runs_of(scheme).map(|run| {
                 let mut run = run.clone();
@@ -30,6 +29,13 @@ fn merged(a: &Comparison, b: &Comparison, labels: (&str, &str)) -> Comparison {
         }
     }
     both
+}
+
+/// The schemes of either result, those of the first before others.
+fn both_schemes<'a>(a: &'a Comparison, b: &'a Comparison) -> Vec<&'a str> {
+    let mut schemes = a.schemes();
+    schemes.extend(b.schemes().into_iter().filter(|s| !a.schemes().contains(s)));
+    schemes
 }
 
 /// The differences between the scenarios, in words.
@@ -50,6 +56,9 @@ fn differences(a: &Comparison, b: &Comparison) -> Vec<String> {
     let events =
         |s: &ScenarioInfo| s.events.iter().map(|e| format!("{} s {}", e.at_s, e.text)).collect::<Vec<_>>().join(", ");
     note("events", events(s), events(t));
+    note("schemes", a.schemes().join(", "), b.schemes().join(", "));
+    let seeds = |c: &Comparison| c.schemes().first().map_or(0, |s| c.runs_of(s).count()).to_string();
+    note("seeds", seeds(a), seeds(b));
     note("version", a.repeat.version.clone(), b.repeat.version.clone());
     for l in &s.links {
         if let Some(m) = t.links.iter().find(|m| m.name == l.name) {
@@ -69,6 +78,59 @@ fn differences(a: &Comparison, b: &Comparison) -> Vec<String> {
 fn clear(a: &Summary, b: &Summary) -> Option<bool> {
     let (x, y) = (a.sd? / (a.n as f64).sqrt(), b.sd? / (b.n as f64).sqrt());
     Some((a.mean - b.mean).abs() > 2.0 * x.hypot(y))
+}
+
+/// Differences named at the top of the page.
+const NAMED: usize = 8;
+
+/// The largest relative differences that exceed two standard errors or, with one seed each, all of them.
+fn first_differences(
+    schemes: &[&str],
+    (a, b): (&[Aggregate], &[Aggregate]),
+    metrics: &[(String, String)],
+    labels: (&str, &str),
+) -> String {
+    let mut found: Vec<(f64, String)> = Vec::new();
+    let (mut compared, mut one_seed) = (0, false);
+    for scheme in schemes {
+        let of = |list: &[Aggregate]| list.iter().find(|g| g.scheme == *scheme).cloned();
+        let Some((x, y)) = of(a).zip(of(b)) else { continue };
+        for (metric, title) in metrics {
+            let Some((x, y)) = x.get(metric).zip(y.get(metric)) else { continue };
+            compared += 1;
+            let distinct = clear(x, y);
+            one_seed |= distinct.is_none();
+            let size = x.mean.abs().max(y.mean.abs());
+            if distinct == Some(false) || size == 0.0 || x.mean == y.mean {
+                continue;
+            }
+            let (from, to) = (super::axis::short(x.mean), super::axis::short(y.mean));
+            let sign = if y.mean > x.mean { "+" } else { "−" };
+            let by = match x.mean {
+                0.0 => String::new(),
+                from => format!(" ({sign}{:.1} %)", 100.0 * ((y.mean - from) / from).abs()),
+            };
+            found.push(((y.mean - x.mean).abs() / size, escape(&format!("{scheme}: {title} {from} → {to}{by}"))));
+        }
+    }
+    if compared == 0 {
+        return "<p>No scheme is in both.</p>".to_owned();
+    }
+    let beyond = if one_seed {
+        "With one seed it is unknown whether a difference is more than chance.".to_owned()
+    } else {
+        "Only differences beyond two standard errors count; of twenty equal metrics about one would be beyond."
+            .to_owned()
+    };
+    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let head = format!(
+        "<h2 id=\"differences\">{} of {compared} metrics differ</h2><p>{beyond} The largest, from {} to {}:</p>",
+        found.len(),
+        escape(labels.0),
+        escape(labels.1)
+    );
+    let items: String = found.iter().take(NAMED).map(|(_, text)| format!("<li>{text}</li>")).collect();
+    if items.is_empty() { format!("{head}<p>None.</p>") } else { format!("{head}<ul>{items}</ul>") }
 }
 
 fn row(name: String, a: Option<&Summary>, b: Option<&Summary>) -> Vec<String> {
@@ -130,25 +192,32 @@ pub fn compare(a: &Comparison, b: &Comparison, labels: (&str, &str)) -> String {
     );
     let unlike = differences(a, b);
     if unlike.is_empty() {
-        body.push_str("<p>Both ran the same scenario.</p>");
+        body.push_str("<p>Both ran the same scenario with the same schemes, seeds and version.</p>");
     } else {
         let items: String = unlike.iter().map(|d| format!("<li>{}</li>", escape(d))).collect();
-        let _ = write!(body, "<div class=\"warn\">The scenarios differ:<ul>{items}</ul></div>");
+        let _ = write!(body, "<div class=\"warn\">What was run differs:<ul>{items}</ul></div>");
     }
+    let schemes = both_schemes(a, b);
+    body.push_str(&first_differences(&schemes, (&of_a, &of_b), &metrics(a, b), labels));
     body.push_str("</header><main>");
+    let of: Vec<usize> = (aggregates.iter())
+        .map(|g| schemes.iter().position(|s| g.scheme.starts_with(&format!("{s} · "))).unwrap_or(0))
+        .collect();
+    body.push_str(&recoloured(&of));
     body.push_str(&pages::chips(aggregates.iter().map(|a| a.scheme.as_str())));
-    for figure in figures::figures(&both, &aggregates).iter().filter(|f| !f.id.starts_with("topology")) {
+    for figure in figures::compared(&both, &aggregates, &format!(" · {}", labels.1))
+        .iter()
+        .filter(|f| !f.id.starts_with("topology"))
+    {
         let _ = write!(
             body,
             "<h2 id=\"{}\">{}</h2>{}",
             escape(&figure.id),
             escape(&figure.title),
-            pages::with_caption(figure)
+            pages::interactive(figure)
         );
     }
     body.push_str("<h2 id=\"tables\">Tables</h2>");
-    let mut schemes = a.schemes();
-    schemes.extend(b.schemes().into_iter().filter(|s| !a.schemes().contains(s)));
     for scheme in schemes {
         let k = aggregates.iter().position(|g| g.scheme.starts_with(&format!("{scheme} · "))).unwrap_or(0);
         let (x, y) = (of_a.iter().find(|g| g.scheme == scheme), of_b.iter().find(|g| g.scheme == scheme));

@@ -1,6 +1,6 @@
 //! A page about fetches from real forwarders, drawn from their traces.
 
-use super::html::{chips, document, with_caption};
+use super::html::{chips, document, interactive};
 use super::lines::{Grid, Line, Panel};
 use super::svg::{Figure, escape};
 use ndnweir_lab::fetch_trace::Row;
@@ -17,7 +17,7 @@ pub fn fetches(traces: &[(String, Vec<Row>)], version: &str) -> String {
     body.push_str(&chips(labels));
     for figure in figures(traces) {
         body.push_str(&format!("<h2 id=\"{}\">{}</h2>", figure.id, escape(&figure.title)));
-        body.push_str(&with_caption(&figure));
+        body.push_str(&interactive(&figure));
     }
     body.push_str("</main>");
     document("Fetches · ndnweir", &body, version)

@@ -1,6 +1,8 @@
 //! Selects the figures of a comparison, and their content.
 
+use super::kinds::kinds;
 use super::lines::{Band, EventMark, Grid, Line, Panel};
+use super::style::FEW;
 use super::svg::Figure;
 use super::{bars, topology};
 use ndnweir_lab::results::{Aggregate, Comparison, Run, SeriesKind};
@@ -10,7 +12,17 @@ const MAX_LINES: usize = 4;
 
 /// All figures in the order of the report. `all` contains the aggregates of the comparison.
 pub fn figures(comparison: &Comparison, all: &[Aggregate]) -> Vec<Figure> {
-    let runs = FigureRuns::new(comparison);
+    drawn(comparison, all, FigureRuns::new(comparison))
+}
+
+/// The same of two results together: lines of schemes whose name ends with `second` are dashed.
+pub fn compared(comparison: &Comparison, all: &[Aggregate], second: &str) -> Vec<Figure> {
+    let mut runs = FigureRuns::new(comparison);
+    runs.dashed = runs.schemes.iter().map(|s| s.ends_with(second)).collect();
+    drawn(comparison, all, runs)
+}
+
+fn drawn(comparison: &Comparison, all: &[Aggregate], runs: FigureRuns<'_>) -> Vec<Figure> {
     let mut list = Vec::new();
     list.extend(bars::glance(comparison, all));
     list.extend(runs.total());
@@ -39,6 +51,8 @@ struct FigureRuns<'a> {
     first: Vec<Option<&'a Run>>,
     bin_s: f64,
     from_s: f64,
+    /// By scheme: whether its line is dashed where schemes share axes.
+    dashed: Vec<bool>,
 }
 
 impl<'a> FigureRuns<'a> {
@@ -53,7 +67,7 @@ impl<'a> FigureRuns<'a> {
         let bin_s = first.iter().flatten().map(|r| r.series.bin_s).find(|b| *b > 0.0).unwrap_or(1.0);
         let long = comparison.scenario.consumers.iter().filter(|c| c.long_lived);
         let from_s = long.map(|c| c.start_s).fold(0.0, f64::max);
-        FigureRuns { comparison, schemes, first, bin_s, from_s }
+        FigureRuns { comparison, dashed: vec![false; schemes.len()], schemes, first, bin_s, from_s }
     }
 
     fn runs(&self) -> impl Iterator<Item = (usize, &'a Run)> {
@@ -85,11 +99,26 @@ impl<'a> FigureRuns<'a> {
         }
     }
 
-    /// Network-wide lines of all schemes in one panel.
+    /// Network-wide lines of all schemes, in one panel if they are few and else in one each.
+    fn network(&self, metric: &str) -> Vec<Panel> {
+        let all = self.overlay(metric);
+        if self.schemes.len() <= FEW {
+            return vec![all];
+        }
+        let alone = |line: Line| Panel {
+            title: line.label.clone(),
+            scheme: Some(line.scheme),
+            lines: vec![Line { label: String::new(), ..line }],
+            ..Panel::default()
+        };
+        all.lines.into_iter().map(alone).collect()
+    }
+
     fn overlay(&self, metric: &str) -> Panel {
         let lines = self.runs().filter_map(|(k, run)| {
             let values = run.series.get(SeriesKind::Network, &[], metric)?.to_vec();
-            Some(Line { label: self.schemes[k].to_owned(), scheme: k, style: 0, values })
+            let style = if self.dashed[k] { 2 } else { 0 };
+            Some(Line { label: self.schemes[k].to_owned(), scheme: k, style, values })
         });
         Panel { lines: lines.filter(|l| l.values.iter().any(|v| v.is_finite())).collect(), ..Panel::default() }
     }
@@ -102,9 +131,11 @@ impl<'a> FigureRuns<'a> {
             "Payload that arrived, all consumers together. Dashed: the max-min fair optimum over the routes."
                 .to_owned(),
         );
-        let mut panel = self.overlay("goodput_mbps");
-        panel.references.extend(self.comparison.optimum.total_mbps.map(|t| (t, "optimum".to_owned())));
-        grid.panels.push(panel);
+        grid.panels = self.network("goodput_mbps");
+        let label = if grid.panels.len() > 1 { "" } else { "optimum" };
+        for panel in &mut grid.panels {
+            panel.references.extend(self.comparison.optimum.total_mbps.map(|t| (t, label.to_owned())));
+        }
         grid.draw()
     }
 
@@ -115,10 +146,16 @@ impl<'a> FigureRuns<'a> {
         }
         let caption = "Jain index of the long-lived consumers that are active during the whole bin; 1 is equal shares.";
         let mut grid = self.grid("jain", "Fairness over time", "Jain index", caption.to_owned());
-        let panel = self.overlay("jain");
-        let low = panel.lines.iter().flat_map(|l| &l.values).copied().filter(|v| v.is_finite()).fold(1.0, f64::min);
+        grid.panels = self.network("jain");
+        let low = grid
+            .panels
+            .iter()
+            .flat_map(|p| &p.lines)
+            .flat_map(|l| &l.values)
+            .copied()
+            .filter(|v| v.is_finite())
+            .fold(1.0, f64::min);
         grid.y_range = Some(((low * 10.0).floor() / 10.0, 1.0));
-        grid.panels.push(panel);
         grid.draw()
     }
 
@@ -140,8 +177,15 @@ impl<'a> FigureRuns<'a> {
             caption += if many { ", the least and the most." } else { "." };
         }
         let mut grid = self.grid(id, title, y_label, caption);
-        for (k, run) in self.runs() {
-            let mut panel = Panel { title: self.schemes[k].to_owned(), scheme: Some(k), ..Panel::default() };
+        let kinds =
+            if many { kinds(&self.comparison.scenario.consumers) } else { vec![(String::new(), names.clone())] };
+        let panels = self.runs().flat_map(|(k, run)| kinds.iter().map(move |kind| (k, run, kind)));
+        for (k, run, (kind, names)) in panels {
+            let title = match kind.as_str() {
+                "" => self.schemes[k].to_owned(),
+                kind => format!("{}, {kind}", self.schemes[k]),
+            };
+            let mut panel = Panel { title, scheme: Some(k), ..Panel::default() };
             let series = |name: &str| {
                 let values = run.series.get(SeriesKind::Consumers, &[name], metric)?;
                 Some(self.while_active(name, values))

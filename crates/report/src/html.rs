@@ -1,8 +1,8 @@
 //! The HTML page: one file without external references.
 
-use super::style::{SCRIPT, colour, page_css};
+use super::style::{FEW, colour, mark, page_css, scripts};
 use super::svg::{Figure, escape};
-use super::{flows, tables};
+use super::{families, flows, player, series, tables};
 use ndnweir_lab::results::agreement as compared;
 use ndnweir_lab::results::{Aggregate, Comparison};
 use std::fmt::Write;
@@ -22,7 +22,7 @@ pub fn page(comparison: &Comparison, all: &[Aggregate], figures: &[Figure]) -> S
     body.push_str(&facts(comparison, all));
     body.push_str(&warnings(comparison));
     body.push_str("</header><main>");
-    body.push_str(&chips(all.iter().map(|a| a.scheme.as_str())));
+    body.push_str(&schemes(all));
     body.push_str(&agreement(comparison, all));
     let events = folded("Events", scenario.events.len(), &tables::events(comparison));
     body.push_str(&events.replacen(
@@ -30,13 +30,26 @@ pub fn page(comparison: &Comparison, all: &[Aggregate], figures: &[Figure]) -> S
         "<h2 id=\"events\">Events</h2><p>Marked in the figures over time.</p>",
         1,
     ));
+    let many = all.len() > FEW;
+    if many {
+        body.push_str("<h2 id=\"heat\">Schemes by metric</h2>");
+        body.push_str(&tables::overview(comparison, all));
+    }
     for figure in figures.iter().filter(|f| !f.id.starts_with("topology")) {
         let _ = write!(body, "<h2 id=\"{}\">{}</h2>", escape(&figure.id), escape(&figure.title));
-        body.push_str(&with_caption(figure));
+        // The table above shows the same.
+        match many && figure.id == "glance" {
+            true => {
+                let _ = write!(body, "<details><summary>as bars</summary>{}</details>", with_caption(figure));
+            }
+            false => body.push_str(&interactive(figure)),
+        }
     }
-    body.push_str(&topologies(figures, all));
+    body.push_str(&topologies(comparison, figures, all));
     body.push_str("<h2 id=\"tables\">Tables</h2>");
-    body.push_str(&tables::overview(comparison, all));
+    if !many {
+        body.push_str(&tables::overview(comparison, all));
+    }
     body.push_str(&folded("Consumers", scenario.consumers.len() * all.len(), &tables::consumers(comparison, all)));
     body.push_str(&folded("Flows", scenario.consumers.len(), &flows::table(comparison, all)));
     body.push_str(&folded("Links", scenario.links.len(), &tables::links(comparison, all)));
@@ -46,23 +59,41 @@ pub fn page(comparison: &Comparison, all: &[Aggregate], figures: &[Figure]) -> S
     document(&format!("{name} · ndnweir"), &body, &comparison.repeat.version)
 }
 
+/// What the browser enforces: nothing is loaded but what the page contains.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
+
 /// A complete document around a body.
 pub fn document(title: &str, body: &str, version: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <title>{}</title>\n<style>{}</style></head>\n<body>{body}\n<footer>Written by ndnweir {}. Metrics are defined in docs/metrics.md; \
          the optimum is the max-min fair allocation of the long-lived flows over the next hops of the FIBs (routed) or over any paths (physical), \
          computed by linear programs, without losses, queues or start-up.</footer>\n\
-         <script>{SCRIPT}</script></body></html>\n",
+         {}</body></html>\n",
         escape(title),
         page_css(),
-        escape(version)
+        escape(version),
+        scripts(body.contains(SERIES))
+    )
+}
+
+/// Marks figures that the script can make interactive.
+const SERIES: &str = "class=\"series\"";
+
+/// A figure with its caption above it, with its values for the script if it has them.
+pub fn interactive(figure: &Figure) -> String {
+    let data = figure.series.as_ref().map(|s| series::embed("series", s)).unwrap_or_default();
+    format!(
+        "<figure tabindex=\"0\"><figcaption>{}</figcaption>{}{data}</figure>\n",
+        escape(&figure.caption),
+        figure.inline()
     )
 }
 
 /// A figure with its caption above it.
 pub fn with_caption(figure: &Figure) -> String {
-    format!("<figure><figcaption>{}</figcaption>{}</figure>\n", escape(&figure.caption), figure.inline())
+    format!("<figure tabindex=\"0\"><figcaption>{}</figcaption>{}</figure>\n", escape(&figure.caption), figure.inline())
 }
 
 /// The schemes with their colours; the script turns them into switches.
@@ -70,10 +101,19 @@ pub fn chips<'a>(schemes: impl Iterator<Item = &'a str>) -> String {
     let mut out = "<div class=\"chips\">".to_owned();
     for (k, scheme) in schemes.enumerate() {
         let name = escape(scheme);
-        let _ = write!(out, "<span class=\"chip {}\" data-s=\"{k}\"><i></i><span>{name}</span></span>", colour(k));
+        let (class, mark) = (colour(k), mark(k));
+        let _ = write!(out, "<span class=\"chip {class}\" data-s=\"{k}\">{mark}<span>{name}</span></span>");
     }
-    out.push_str("<small></small></div>");
-    out
+    out + "</div>"
+}
+
+/// The chips of a comparison, with what the script sorts and groups schemes by.
+fn schemes(all: &[Aggregate]) -> String {
+    let metrics = ["goodput_mbps", "delay_ms.mean", "delay_ms.p99", "jain", "bottleneck_queue_ms", "loss_mbps"];
+    let list: Vec<_> = (all.iter())
+        .map(|a| serde_json::json!({"name": a.scheme, "group": families::group(&a.scheme), "metrics": metrics.map(|m| a.mean(m))}))
+        .collect();
+    chips(all.iter().map(|a| a.scheme.as_str())) + &series::embed("schemes", &list.into())
 }
 
 fn facts(comparison: &Comparison, all: &[Aggregate]) -> String {
@@ -142,12 +182,18 @@ fn agreement(comparison: &Comparison, all: &[Aggregate]) -> String {
     )
 }
 
-fn topologies(figures: &[Figure], all: &[Aggregate]) -> String {
+fn topologies(comparison: &Comparison, figures: &[Figure], all: &[Aggregate]) -> String {
     let mut list = figures.iter().filter(|f| f.id.starts_with("topology"));
     let Some(first) = list.next() else {
         return String::new();
     };
     let mut out = format!("<h2 id=\"topology\">Topology</h2>{}", with_caption(first));
+    if let Some(frames) = player::of(comparison) {
+        out = out.replacen("</figure>", &(series::embed("frames", &frames) + "</figure>"), 1);
+    }
+    if all.len() > FEW {
+        return out + "<p>Under other schemes: <code>figures/topology-*.svg</code>.</p>";
+    }
     for (figure, a) in list.zip(all.iter().skip(1)) {
         let _ =
             write!(out, "<details><summary>under {}</summary>{}</details>", escape(&a.scheme), with_caption(figure));
@@ -171,7 +217,7 @@ fn repeat(comparison: &Comparison) -> String {
     if r.command.is_empty() {
         out.push_str("<p>The command line was not recorded.</p>");
     } else {
-        let _ = write!(out, "<pre>{}</pre>", escape(&r.command));
+        let _ = write!(out, "<pre tabindex=\"0\">{}</pre>", escape(&r.command));
     }
     let mut seeds: Vec<u64> = comparison.runs.iter().map(|run| run.seed).collect();
     seeds.sort_unstable();
@@ -179,7 +225,7 @@ fn repeat(comparison: &Comparison) -> String {
     let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
     let _ = write!(
         out,
-        "<p>Seeds: {}. Version: {}. {} LinkHeaderFields this page: <code>summary.json</code>, \
+        "<p>Seeds: {}. Version: {}. {} Beside this page: <code>summary.json</code>, \
          <code>series/*.csv</code>, <code>figures/*.svg</code>.</p>",
         escape(&seeds.join(", ")),
         escape(if r.version.is_empty() { "unknown" } else { &r.version }),

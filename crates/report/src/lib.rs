@@ -3,21 +3,30 @@
 //! Reports depend only on results: simulated and emulated runs are treated alike.
 //!
 //! Figures are SVG written by this crate: with a dozen primitives the result is smaller and cleaner than that of a
-//! plotting library, adapts to light and dark backgrounds, and shows the name of every line on hover without a script.
+//! plotting library, adapts to light and dark backgrounds, and is there without a script, on paper and in papers. In a
+//! browser the page's script (`assets/`) draws those over time again with uPlot, to zoom and to compare, from
+//! values that the page contains.
 
 pub(crate) mod axis;
 pub(crate) mod bars;
 mod cases;
+mod clip;
 mod compare;
+mod families;
 mod fetch;
 mod figures;
 mod flows;
+mod grid;
+mod heat;
 pub(crate) mod html;
 pub mod judge;
+mod kinds;
 mod layout;
 pub(crate) mod lines;
 pub mod pages;
 pub mod papers;
+mod player;
+mod series;
 pub(crate) mod style;
 pub(crate) mod svg;
 pub(crate) mod tables;

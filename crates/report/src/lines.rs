@@ -1,108 +1,29 @@
 //! Lines over time, in one panel or in a grid of panels with shared scales.
 
 use super::axis::Axis;
+use super::grid::thin;
+pub use super::grid::{Band, EventMark, Grid, Line, Panel};
 use super::style::colour;
 use super::svg::{Anchor, Canvas, Figure, shorten, text_width};
 
-/// Maximum number of points of a line in one panel.
+/// Maximum number of points of a line in one panel, and of all lines of a drawing together as long as a line keeps
+/// [`MIN_POINTS`]: small panels need fewer, and many are drawn in a page.
 const MAX_POINTS: usize = 240;
+const ALL_POINTS: usize = 7_000;
+const MIN_POINTS: usize = 60;
 const WIDTH: f64 = 1000.0;
 /// Distance from the end of a panel to the name of a line; a sample of the line is drawn in between.
 const LABEL: f64 = 24.0;
 
-/// One line.
-#[derive(Clone, Debug)]
-pub struct Line {
-    /// Written at the end of the line.
-    pub label: String,
-    /// Number of the scheme, for the colour.
-    pub scheme: usize,
-    /// Distinguishes lines of one colour: solid, light, dashed, dotted.
-    pub style: usize,
-    /// Values by bin.
-    pub values: Vec<f64>,
-}
-
-/// The range of many lines: extremes, quartiles and median by bin.
-#[derive(Clone, Debug)]
-pub struct Band {
-    /// Number of the scheme.
-    pub scheme: usize,
-    /// Minimum, lower quartile, median, upper quartile, maximum; each by bin.
-    pub five: [Vec<f64>; 5],
-}
-
-/// One set of axes.
-#[derive(Clone, Debug, Default)]
-pub struct Panel {
-    /// Heading, in the colour of the scheme if there is one.
-    pub title: String,
-    /// The scheme that the whole panel shows.
-    pub scheme: Option<usize>,
-    /// Lines.
-    pub lines: Vec<Line>,
-    /// Bands.
-    pub bands: Vec<Band>,
-    /// Reference lines: value and label, which may be empty.
-    pub references: Vec<(f64, String)>,
-}
-
-/// A grid of panels.
-#[derive(Clone, Debug)]
-pub struct Grid {
-    /// File name and anchor.
-    pub id: String,
-    /// Heading.
-    pub title: String,
-    /// Description of the figure.
-    pub caption: String,
-    /// What the vertical axis shows, with unit.
-    pub y_label: String,
-    /// Bin width in s.
-    pub bin_s: f64,
-    /// Panels.
-    pub panels: Vec<Panel>,
-    /// Fixed range of the vertical axis; `None` means from zero to the largest value.
-    pub y_range: Option<(f64, f64)>,
-    /// Reference lines begin at this time (s); before it, not all flows have started.
-    pub reference_from_s: f64,
-    /// Events, each with a mark and a line across every panel.
-    pub events: Vec<EventMark>,
-}
-
-/// Something that happened during a run.
-#[derive(Clone, Debug)]
-pub struct EventMark {
-    /// Time, in s.
-    pub at_s: f64,
-    /// Written above the line.
-    pub mark: String,
-    /// Shown on hover.
-    pub text: String,
-}
-
 /// Events closer together than this share one line.
 const MIN_GAP: f64 = 3.0;
 
-/// Means over groups of bins so that no more than [`MAX_POINTS`] remain.
-fn thin(values: &[f64], by: usize) -> Vec<f64> {
-    let mean = |group: &[f64]| {
-        let finite: Vec<f64> = group.iter().copied().filter(|v| v.is_finite()).collect();
-        if finite.is_empty() { f64::NAN } else { finite.iter().sum::<f64>() / finite.len() as f64 }
-    };
-    values.chunks(by.max(1)).map(mean).collect()
-}
-
 impl Grid {
-    fn bins(&self) -> usize {
-        let lines = self.panels.iter().flat_map(|p| &p.lines).map(|l| l.values.len());
-        let bands = self.panels.iter().flat_map(|p| &p.bands).map(|b| b.five[0].len());
-        lines.chain(bands).max().unwrap_or(0)
-    }
-
     /// The same grid with few enough bins for drawing.
     fn thinned(mut self) -> Grid {
-        let by = self.bins().div_ceil(MAX_POINTS).max(1);
+        let lines: usize = self.panels.iter().map(|p| p.lines.len() + 5 * p.bands.len()).sum();
+        let points = (ALL_POINTS / lines.max(1)).clamp(MIN_POINTS, MAX_POINTS);
+        let by = self.bins().div_ceil(points).max(1);
         for panel in &mut self.panels {
             panel.lines.iter_mut().for_each(|l| l.values = thin(&l.values, by));
             panel.bands.iter_mut().flat_map(|b| &mut b.five).for_each(|v| *v = thin(v, by));
@@ -111,7 +32,7 @@ impl Grid {
         self
     }
 
-    fn y_axis(&self, height: f64) -> Axis {
+    fn y_axis(&self, height: f64, cap: Option<f64>) -> Axis {
         let count = ((height / 32.0) as usize).clamp(3, 6);
         if let Some((low, high)) = self.y_range {
             return Axis::new(low, high, count, true);
@@ -120,11 +41,14 @@ impl Grid {
         let bands = self.panels.iter().flat_map(|p| &p.bands).flat_map(|b| &b.five[4]);
         let references = self.panels.iter().flat_map(|p| &p.references).map(|r| &r.0);
         let top = lines.chain(bands).chain(references).copied().filter(|v| v.is_finite()).fold(0.0, f64::max);
-        Axis::new(0.0, top * 1.04, count, true)
+        Axis::new(0.0, cap.unwrap_or(top * 1.04), count, true)
     }
 
     /// Draws the grid; `None` without any value.
     pub fn draw(self) -> Option<Figure> {
+        let cap = super::clip::cap(&self);
+        let series = super::series::of(&self, cap);
+        let words = cap.map(|cap| super::clip::outliers(&self, cap)).unwrap_or_default();
         let grid = self.thinned();
         if grid.bins() == 0 || !grid.panels.iter().any(|p| !p.lines.is_empty() || !p.bands.is_empty()) {
             return None;
@@ -141,7 +65,7 @@ impl Grid {
         let longest = |p: &Panel| p.lines.iter().map(|l| text_width(&shorten(&l.label, 14), 10.5)).fold(0.0, f64::max);
         let longest = grid.panels.iter().map(longest).fold(0.0, f64::max);
         let right = if longest > 0.0 { longest + LABEL + 14.0 } else { 24.0 };
-        let y = grid.y_axis(height);
+        let y = grid.y_axis(height, cap);
         let left = y.ticks.iter().map(|t| text_width(&y.label(*t), 11.5)).fold(0.0, f64::max) + 12.0;
         let top = if grid.panels.iter().any(|p| !p.title.is_empty()) { 38.0 } else { 16.0 };
         // The first row has the axis title above it and needs less space.
@@ -160,7 +84,8 @@ impl Grid {
         let total = head + rows as f64 * (height + top) + 34.0;
         canvas.text("mute", (left + width, total - 5.0), Anchor::End, "time (s)");
         let Grid { id, title, caption, .. } = grid;
-        Some(Figure { id, title, caption, width: WIDTH, height: total, body: canvas.0 })
+        let caption = caption + &words;
+        Some(Figure { id, title, caption, width: WIDTH, height: total, body: canvas.0, series: Some(series) })
     }
 }
 

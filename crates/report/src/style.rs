@@ -1,4 +1,4 @@
-//! Colours, fonts and the page's script, common to all figures.
+//! Colours, fonts and style sheets, common to all figures.
 
 /// A colour for each scheme, for light and dark backgrounds. The first eight are Okabe and Ito's set for all kinds of
 /// colour vision (yellow, which is hard to see on white, is replaced by indigo); four more follow for larger
@@ -26,84 +26,122 @@ pub fn colour(index: usize) -> String {
     format!("s{}", index % PALETTE.len())
 }
 
+/// Number of schemes up to which their lines share axes; more are told apart by panels.
+pub const FEW: usize = 8;
+
+/// The mark in front of a scheme's name: schemes of one colour differ in its shape.
+pub fn mark(index: usize) -> String {
+    format!("<i class=\"m{}\"></i>", index / PALETTE.len() % 5)
+}
+
 const FONT: &str = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif";
 
-/// The CSS rules for figures; with `dark` also those for dark backgrounds.
-pub fn figure_css(dark: bool) -> String {
-    let mut css = format!(".fig{{font-family:{FONT};font-size:11.5px}}");
-    css.push_str(
-        ".fig text{fill:#3b4650}.fig .head{font-size:15px;font-weight:600;fill:#14202b}.fig .name{font-weight:600}\
-         .fig .mute{fill:#6b7781}.fig .small{font-size:10.5px}.fig .tint{fill:currentColor}\
-         .fig .grid{stroke:#e4e9ed;stroke-width:1;fill:none}.fig .base{stroke:#aeb8c0;stroke-width:1;fill:none}\
-         .fig .opt{stroke:#14202b;stroke-width:1.2;stroke-dasharray:5 3.5;fill:none}.fig text.optt{fill:#14202b}\
-         .fig .event{stroke:#b3261e;stroke-width:1;stroke-dasharray:2 2.5;fill:none}.fig text.eventt{fill:#b3261e;font-size:9.5px}\
-         .fig .lead{stroke:currentColor;stroke-width:.8;fill:none;opacity:.5}\
-         .fig .l{fill:none;stroke:currentColor;stroke-width:1.7;stroke-linejoin:round;stroke-linecap:round}\
-         .fig .l1{opacity:.5}.fig .l2{stroke-dasharray:5 3}.fig .l3{stroke-dasharray:1 3.2}\
-         .fig .b0{fill:currentColor;opacity:.13}.fig .b1{fill:currentColor;opacity:.26}\
-         .fig .bar{fill:currentColor;opacity:.85}.fig .track{fill:#eef2f5}\
-         .fig .err{stroke:#14202b;stroke-width:1.1;fill:none}.fig .whisk{stroke:currentColor;stroke-width:1.4;fill:none}\
-         .fig .box{fill:currentColor;fill-opacity:.22;stroke:currentColor;stroke-width:1.4}\
-         .fig .med{stroke:currentColor;stroke-width:2.6;fill:none}.fig .dot{fill:currentColor}\
-         .fig .mean{fill:#fff;stroke:currentColor;stroke-width:1.4}\
-         .fig .node{fill:#fff;stroke:#52606b;stroke-width:1.5}.fig .host{fill:#52606b;stroke:#52606b;stroke-width:1.5}\
-         .fig .halo{stroke:#fff;stroke-width:3.5px;stroke-linejoin:round;paint-order:stroke}",
-    );
+/// Rules for figures on light ground.
+const FIGURE: &str = include_str!("../assets/figure.css");
+/// What is different on dark ground: selectors and declarations.
+const DARK: [(&str, &str); 13] = [
+    (".fig .u0", "stroke:#3d4850"),
+    (".fig .u1", "stroke:#5a7183"),
+    (".fig text", "fill:#c3ccd4"),
+    (".fig .head,.fig text.optt", "fill:#eef3f7"),
+    (".fig .mute", "fill:#98a4ae"),
+    (".fig .grid", "stroke:#2b343c"),
+    (".fig .base", "stroke:#59646d"),
+    (".fig .opt,.fig .err", "stroke:#eef3f7"),
+    (".fig .track", "fill:#242c33"),
+    (".fig .mean,.fig .node", "fill:#171d22"),
+    (".fig .node,.fig .host", "stroke:#a9b5be"),
+    (".fig .host", "fill:#a9b5be"),
+    (".fig .halo", "stroke:#171d22"),
+];
+
+/// The CSS rules for figures on light ground.
+pub fn figure_css() -> String {
+    let mut css = format!(".fig{{font-family:{FONT};font-size:11.5px}}{}", compact(FIGURE));
     for (i, (light, _)) in PALETTE.iter().enumerate() {
         css.push_str(&format!(".s{i}{{color:{light}}}"));
     }
     for (i, light) in RAMP.iter().enumerate() {
         css.push_str(&format!(".fig .u{i}{{stroke:{light}}}.fig .v{i}{{fill:{light}}}"));
     }
-    if dark {
-        css.push_str("@media (prefers-color-scheme:dark){");
-        css.push_str(
-            ".fig text{fill:#c3ccd4}.fig .head,.fig text.optt{fill:#eef3f7}.fig .mute{fill:#8f9ba5}.fig .grid{stroke:#2b343c}\
-             .fig .base{stroke:#59646d}.fig .opt,.fig .err{stroke:#eef3f7}.fig .track{fill:#242c33}\
-             .fig .mean,.fig .node{fill:#171d22}.fig .node,.fig .host{stroke:#a9b5be}.fig .host{fill:#a9b5be}\
-             .fig .event{stroke:#f2938c}.fig text.eventt{fill:#f2938c}\
-             .fig .halo{stroke:#171d22}.fig .tint{fill:currentColor}",
-        );
-        for (i, (_, dark)) in PALETTE.iter().enumerate() {
-            css.push_str(&format!(".s{i}{{color:{dark}}}"));
-        }
-        css.push('}');
+    css
+}
+
+/// The rules for dark ground, each below `scope`.
+fn dark_css(scope: &str) -> String {
+    let mut rules: Vec<(String, String)> = DARK.iter().map(|(s, d)| ((*s).to_owned(), (*d).to_owned())).collect();
+    let event = [(".fig .event", "stroke:#f2938c"), (".fig text.eventt", "fill:#f2938c")];
+    rules.extend(event.map(|(s, d)| (s.to_owned(), d.to_owned())));
+    // The colours of text without a class come before those with one, which are as specific.
+    rules.push((".fig text.tint".to_owned(), "fill:currentColor".to_owned()));
+    rules.extend(PALETTE.iter().enumerate().map(|(i, (_, dark))| (format!(".s{i}"), format!("color:{dark}"))));
+    let variables = "--ink:#e8eef3;--mute:#98a4ae;--line:#2e373f;--ground:#171d22;--soft:#1e262c;--accent:#6db9ea;\
+                     --up:#2cc39a;--down:#f0803c;--good:#1d5f86;--bad:#8a4312;color-scheme:dark";
+    let mut css = format!("{scope}{{{variables}}}");
+    for (selectors, declarations) in rules {
+        let scoped: Vec<String> = selectors.split(',').map(|s| format!("{scope} {s}")).collect();
+        css.push_str(&format!("{}{{{declarations}}}", scoped.join(",")));
     }
     css
 }
 
-/// The CSS rules for the page.
+/// The CSS rules for the page. The theme is the system's unless the reader chose one.
 pub fn page_css() -> String {
-    let page = ":root{color-scheme:light dark;--ink:#14202b;--mute:#5d6973;--line:#dde4e9;--ground:#fff;--soft:#f5f8fa;--accent:#0072b2}\
-@media (prefers-color-scheme:dark){:root{--ink:#e8eef3;--mute:#98a4ae;--line:#2e373f;--ground:#171d22;--soft:#1e262c;--accent:#6db9ea}}\
-*{box-sizing:border-box}body{margin:0;background:var(--ground);color:var(--ink);line-height:1.5;font-size:15px}\
-main,header{max-width:1060px;margin:0 auto;padding:0 24px}header{padding-top:40px}\
-h1{font-size:30px;line-height:1.2;margin:0 0 6px;letter-spacing:-.01em}h2{font-size:21px;margin:52px 0 4px;letter-spacing:-.005em}\
-h3{font-size:16px;margin:30px 0 2px}p{margin:4px 0 12px;max-width:76ch}.lead{font-size:17px;color:var(--mute);margin-bottom:14px}\
-.facts{display:flex;flex-wrap:wrap;gap:6px 26px;margin:14px 0 0;padding:0;list-style:none;color:var(--mute);font-size:14px}\
-.facts b{color:var(--ink);font-weight:600}figure{margin:0 0 8px}figcaption{color:var(--mute);font-size:13.5px;margin:0 0 8px;max-width:90ch}\
-svg.fig{width:100%;height:auto;display:block}.warn{border-left:4px solid #d55e00;background:var(--soft);padding:10px 14px;margin:16px 0}\
-.chips{position:sticky;top:0;z-index:2;background:var(--ground);border-bottom:1px solid var(--line);padding:9px 0;margin-top:22px;display:flex;flex-wrap:wrap;gap:6px;align-items:center}\
-.chip{display:inline-flex;align-items:center;gap:7px;border:1px solid var(--line);border-radius:99px;padding:3px 12px 3px 9px;background:none;color:var(--ink);font:inherit;font-size:13.5px}\
-button.chip{cursor:pointer}.chip i{width:11px;height:11px;border-radius:50%;background:currentColor;display:inline-block}\
-.chip span{color:var(--ink)}.chip[aria-pressed=false]{opacity:.45}.chip[aria-pressed=false] span{text-decoration:line-through}\
-.chips small{color:var(--mute);margin-left:auto}\
-.scroll{overflow-x:auto;margin:10px 0 4px}table{border-collapse:collapse;font-size:13px;font-variant-numeric:tabular-nums;min-width:100%}\
-th,td{padding:5px 7px;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}th{font-weight:600;color:var(--mute);font-size:12.5px;text-align:right;vertical-align:bottom}\
-th:first-child,td:first-child,th.t,td.t{text-align:left;padding-left:2px}td:first-child{font-weight:600}td i{width:9px;height:9px;border-radius:50%;background:currentColor;display:inline-block;margin-right:8px}\
-td i+span{color:var(--ink)}tr.ceil td{color:var(--mute);font-style:italic}td.up{color:#00805d}td.down{color:#c14f00}\
-@media (prefers-color-scheme:dark){td.up{color:#2cc39a}td.down{color:#f0803c}}\
-details{margin:10px 0}summary{cursor:pointer;color:var(--accent);font-size:14px}code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:13px}\
-pre{background:var(--soft);border:1px solid var(--line);border-radius:6px;padding:12px 14px;overflow-x:auto}\
-footer{max-width:1060px;margin:50px auto 0;padding:16px 24px 40px;color:var(--mute);font-size:13px;border-top:1px solid var(--line)}\
-@media print{.chips{position:static}h2,figure{break-inside:avoid}}";
-    format!("body{{font-family:{FONT}}}{page}{}", figure_css(true))
+    format!(
+        "body{{font-family:{FONT}}}{}{}@media screen and (prefers-color-scheme:dark){{{}}}@media screen{{{}}}",
+        compact(include_str!("../assets/page.css")),
+        figure_css(),
+        dark_css(":root:not([data-theme=light])"),
+        dark_css(":root[data-theme=dark]"),
+    )
 }
 
-/// Turns the scheme names into switches. The page is complete without it.
-pub const SCRIPT: &str = "(function(){var s=document.createElement('style');document.head.appendChild(s);var off={};\
-document.querySelectorAll('.chip[data-s]').forEach(function(c){var b=document.createElement('button');b.className=c.className;\
-b.innerHTML=c.innerHTML;b.type='button';b.title='show or fade this scheme';b.setAttribute('aria-pressed','true');var k=c.dataset.s;c.replaceWith(b);\
-b.addEventListener('click',function(){off[k]=!off[k];b.setAttribute('aria-pressed',String(!off[k]));\
-s.textContent=Object.keys(off).filter(function(x){return off[x]}).map(function(x){return '.fig .k'+x+'{opacity:.07}'}).join('')})});\
-var h=document.querySelector('.chips small');if(h)h.textContent='click a scheme to fade it; hover a line for its name'})();";
+/// Gives scheme `k` the colour of number `of[k]`, as long as every scheme has a class of its own; else nothing.
+pub fn recoloured(of: &[usize]) -> String {
+    if of.len() > PALETTE.len() {
+        return String::new();
+    }
+    let rules = |scope: &str, value: fn((&'static str, &'static str)) -> &'static str| -> String {
+        let rule =
+            |(k, wanted): (usize, &usize)| format!("{scope} .s{k}{{color:{}}}", value(PALETTE[wanted % PALETTE.len()]));
+        of.iter().enumerate().map(rule).collect()
+    };
+    format!(
+        "<style>{}@media screen and (prefers-color-scheme:dark){{{}}}@media screen{{{}}}</style>",
+        rules("", |c| c.0),
+        rules(":root:not([data-theme=light])", |c| c.1),
+        rules(":root[data-theme=dark]", |c| c.1)
+    )
+}
+
+/// A style sheet without indentation and ends of lines.
+fn compact(css: &str) -> String {
+    css.lines().map(str::trim).collect()
+}
+
+/// The page's own modules, which share one scope, in the order in which they need each other. The page is complete
+/// without them.
+const MODULES: [&str; 8] = [
+    include_str!("../assets/base.js"),
+    include_str!("../assets/tables.js"),
+    include_str!("../assets/schemes.js"),
+    include_str!("../assets/axes.js"),
+    include_str!("../assets/charts.js"),
+    include_str!("../assets/export.js"),
+    include_str!("../assets/player.js"),
+    include_str!("../assets/start.js"),
+];
+/// The plotting library uPlot 1.6.32, as published.
+const LIBRARY: &str = include_str!("../assets/uplot/uPlot.iife.min.js");
+const LIBRARY_CSS: &str = include_str!("../assets/uplot/uPlot.min.css");
+
+/// The scripts of a page; with `charts` the plotting library with its licence, too.
+pub fn scripts(charts: bool) -> String {
+    let own: String = MODULES.iter().flat_map(|m| m.lines()).map(|l| l.trim_start().to_owned() + "\n").collect();
+    let own = format!("<script>(()=>{{\"use strict\";\n{own}}})()</script>");
+    if !charts {
+        return own;
+    }
+    let licence = include_str!("../assets/uplot/LICENSE").trim();
+    format!("<style>{LIBRARY_CSS}</style><script>/*\n{licence}\n*/\n{LIBRARY}</script>\n{own}")
+}

@@ -17,6 +17,8 @@ pub struct Figure {
     pub height: f64,
     /// The SVG elements.
     pub body: String,
+    /// The values over time, for the page's script.
+    pub series: Option<serde_json::Value>,
 }
 
 impl Figure {
@@ -42,7 +44,7 @@ impl Figure {
              <text class=\"head\" x=\"8\" y=\"19\">{title}</text>\n<g transform=\"translate(0 {head})\">{body}</g>\n</svg>\n",
             title = escape(&self.title),
             caption = escape(&self.caption),
-            style = super::style::figure_css(false),
+            style = super::style::figure_css(),
             body = self.body,
         )
     }
@@ -142,16 +144,27 @@ impl Canvas {
     pub fn polyline(&mut self, class: &str, points: &[(f64, f64)], title: &str) {
         let mut d = String::new();
         let mut pen = false;
+        // Steps from point to point are shorter than coordinates; they are between rounded points, so that no error adds
+        // up.
+        let tenths = |x: f64| (x.clamp(-1e6, 1e6) * 10.0).round();
+        let mut last = (0.0, 0.0);
         for (i, (x, y)) in points.iter().enumerate() {
             if !x.is_finite() || !y.is_finite() {
                 pen = false;
                 continue;
             }
-            let _ = write!(d, "{}{} {}", if pen { 'L' } else { 'M' }, px(*x), px(*y));
+            let here = (tenths(*x), tenths(*y));
+            if pen {
+                let _ = write!(d, "l{} {}", px((here.0 - last.0) / 10.0), px((here.1 - last.1) / 10.0));
+            } else {
+                let _ = write!(d, "M{} {}", px(*x), px(*y));
+            }
+            last = here;
             let alone = !pen && points.get(i + 1).is_none_or(|n| !n.0.is_finite() || !n.1.is_finite());
             if alone {
                 // A single point between gaps would not be visible as a line.
                 d.push_str("h.5");
+                last.0 += 5.0;
             }
             pen = true;
         }

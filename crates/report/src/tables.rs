@@ -1,6 +1,7 @@
 //! The tables of the page.
 
-use super::style::colour;
+use super::heat;
+use super::style::{FEW, colour, mark};
 use super::svg::escape;
 use ndnweir_lab::results::{Aggregate, Comparison};
 use std::fmt::Write;
@@ -8,7 +9,7 @@ use std::fmt::Write;
 /// A table; the first `text` columns contain text, the others numbers. Cells are HTML.
 pub fn html(headings: &[&str], rows: &[Vec<String>], text: usize) -> String {
     let class = |i: usize| if i < text { " class=\"t\"" } else { "" };
-    let mut out = "<div class=\"scroll\"><table><thead><tr>".to_owned();
+    let mut out = "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>".to_owned();
     for (i, heading) in headings.iter().enumerate() {
         let _ = write!(out, "<th{}>{}</th>", class(i), escape(heading));
     }
@@ -31,18 +32,21 @@ pub fn html(headings: &[&str], rows: &[Vec<String>], text: usize) -> String {
 
 /// A scheme's name with its colour.
 pub fn scheme_cell(k: usize, name: &str) -> String {
-    format!("<span class=\"{}\"><i></i><span>{}</span></span>", colour(k), escape(name))
-        .replace("<span class", "<span style=\"white-space:nowrap\" class")
+    format!("<span class=\"{}\">{}<span>{}</span></span>", colour(k), mark(k), escape(name))
 }
 
 /// One row for each scheme.
 pub fn overview(comparison: &Comparison, all: &[Aggregate]) -> String {
     let (mut headings, rows) = ndnweir_lab::results::overview(comparison);
+    let shades: Vec<Vec<Option<&str>>> = headings[1..].iter().map(|h| heat::shades(h, all)).collect();
     headings.push("n");
     let mut cells: Vec<Vec<String>> = Vec::new();
     for (k, (row, a)) in rows.iter().zip(all).enumerate() {
         let mut line = vec![scheme_cell(k, &row[0])];
-        line.extend(row[1..].iter().map(|c| escape(c)));
+        line.extend(row[1..].iter().enumerate().map(|(i, c)| match shades[i].get(k).copied().flatten() {
+            Some(class) => format!("<td class=\"{class}\">{}</td>", escape(c)),
+            None => escape(c),
+        }));
         line.push(a.seeds.to_string());
         cells.push(line);
     }
@@ -57,7 +61,12 @@ pub fn overview(comparison: &Comparison, all: &[Aggregate]) -> String {
     }
     let several = all.iter().any(|a| a.seeds > 1);
     let note = if several { "Mean ± standard deviation over n seeds." } else { "One seed: no spread is known." };
-    format!("<p>{note} All values over the measurement window.</p>{}", html(&headings, &cells, 1))
+    let shaded = if shades.iter().flatten().any(Option::is_some) {
+        " Blue: among the better of the schemes by this metric, orange: among the worse."
+    } else {
+        ""
+    };
+    format!("<p>{note} All values over the measurement window.{shaded}</p>{}", html(&headings, &cells, 1))
 }
 
 fn metric(a: &Aggregate, name: &str) -> String {
@@ -136,6 +145,9 @@ pub fn links(comparison: &Comparison, all: &[Aggregate]) -> String {
     if names.is_empty() {
         return String::new();
     }
+    if all.len() > FEW {
+        return links_by_scheme(comparison, all, &names);
+    }
     let mut headings = vec!["link".to_owned(), "rate Mbit/s".to_owned()];
     let optimum = comparison.optimum.total_mbps.is_some();
     headings.extend(optimum.then(|| "optimum".to_owned()));
@@ -160,6 +172,34 @@ pub fn links(comparison: &Comparison, all: &[Aggregate]) -> String {
     }
     let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
     html(&headings, &rows, 1)
+}
+
+/// Links listed when there is a row for each link and scheme: those that were used most under any scheme.
+const BUSIEST: usize = 6;
+
+/// One row for each scheme and link: columns for each of many schemes would not fit.
+fn links_by_scheme(comparison: &Comparison, all: &[Aggregate], names: &[&str]) -> String {
+    let used = |a: &Aggregate, name: &str| a.mean(&format!("links.{name}.utilization")).unwrap_or(0.0);
+    let most = |name: &str| all.iter().map(|a| used(a, name)).fold(0.0, f64::max);
+    let mut busiest = names.to_vec();
+    busiest.sort_by(|a, b| most(b).total_cmp(&most(a)));
+    busiest.truncate(BUSIEST);
+    let load = |name: &str| comparison.optimum.links.iter().find(|l| l.name == name).map(|l| l.utilization);
+    let percent = |share: Option<f64>| share.map(|u| format!("{:.1} %", 100.0 * u)).unwrap_or_default();
+    let rate = |name: &str| comparison.scenario.links.iter().find(|l| l.name == name).map(|l| l.rate_mbps.to_string());
+    let mut rows = Vec::new();
+    for (k, a) in all.iter().enumerate() {
+        for name in &busiest {
+            let queue = a.mean(&format!("links.{name}.queue_ms")).map(super::axis::short).unwrap_or_default();
+            let row = [scheme_cell(k, &a.scheme), escape(name), rate(name).unwrap_or_default()];
+            rows.push(row.into_iter().chain([percent(load(name)), percent(Some(used(a, name))), queue]).collect());
+        }
+    }
+    let note = match names.len().saturating_sub(BUSIEST) {
+        0 => String::new(),
+        more => format!("<p>The links that were used most; {more} more are in <code>summary.json</code>.</p>"),
+    };
+    html(&["scheme", "link", "rate Mbit/s", "optimum", "used", "queue ms"], &rows, 2) + &note
 }
 
 /// Maximum number of listed events; all of them are in `summary.json`.

@@ -40,8 +40,8 @@ pub fn topology(scenario: &ScenarioInfo, run: Option<&Run>, id: &str) -> Option<
         }
         draw_direction(
             &mut canvas,
-            places[a],
-            places[b],
+            i,
+            (places[a], places[b]),
             load(i),
             &format!(
                 "{}: {} Mbit/s, {} ms{}",
@@ -78,7 +78,12 @@ pub fn topology(scenario: &ScenarioInfo, run: Option<&Run>, id: &str) -> Option<
         } else {
             9.0
         };
-        canvas.disc(if host { "host" } else { "node" }, *place, radius, &format!("{} {}", node.role, node.name));
+        let title = format!("{} {}", node.role, node.name);
+        if node.role == "switch" {
+            draw_switch(&mut canvas, *place, radius, &title);
+        } else {
+            canvas.disc(if host { "host" } else { "node" }, *place, radius, &title);
+        }
         if !(many && host) {
             canvas.text("name halo", (place.0, place.1 - radius - 5.0), Anchor::Middle, &shorten(&node.name, 14));
         }
@@ -106,18 +111,38 @@ pub fn topology(scenario: &ScenarioInfo, run: Option<&Run>, id: &str) -> Option<
         ),
         None => "The network.".to_owned(),
     };
-    Some(Figure { id: id.to_owned(), title: "Topology".to_owned(), caption, width: WIDTH, height, body: canvas.0 })
+    Some(Figure {
+        id: id.to_owned(),
+        title: "Topology".to_owned(),
+        caption,
+        width: WIDTH,
+        height,
+        body: canvas.0,
+        series: None,
+    })
+}
+
+/// A layer-2 switch, which is no NDN node: a box with two arrows past each other.
+fn draw_switch(canvas: &mut Canvas, (x, y): (f64, f64), radius: f64, title: &str) {
+    canvas.rect("node", (x - radius, y - 0.75 * radius), (2.0 * radius, 1.5 * radius), title);
+    let tip = 0.25 * radius;
+    for (side, at) in [(1.0, y - 0.3 * radius), (-1.0, y + 0.3 * radius)] {
+        let end = x + side * 0.7 * radius;
+        canvas.line("node", (x - side * 0.7 * radius, at), (end, at));
+        canvas.line("node", (end - side * tip, at - tip), (end, at));
+        canvas.line("node", (end - side * tip, at + tip), (end, at));
+    }
 }
 
 /// A line next to the middle of the link, on the right of its direction.
-fn draw_direction(canvas: &mut Canvas, a: (f64, f64), b: (f64, f64), utilization: f64, title: &str) {
+fn draw_direction(canvas: &mut Canvas, link: usize, (a, b): ((f64, f64), (f64, f64)), utilization: f64, title: &str) {
     let (dx, dy) = (b.0 - a.0, b.1 - a.1);
     let length = (dx * dx + dy * dy).sqrt().max(1.0);
     let (nx, ny) = (-dy / length * 2.6, dx / length * 2.6);
     let u = step(utilization);
     let _ = write!(
         canvas.0,
-        "<path class=\"u{u}\" stroke-width=\"{}\" d=\"M{} {}L{} {}\"><title>{}</title></path>",
+        "<path data-l=\"{link}\" class=\"u{u}\" stroke-width=\"{}\" d=\"M{} {}L{} {}\"><title>{}</title></path>",
         px(1.5 + 0.7 * u as f64),
         px(a.0 + nx),
         px(a.1 + ny),

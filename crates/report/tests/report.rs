@@ -221,11 +221,28 @@ fn two_folders_are_compared_scheme_by_scheme() {
     b.runs.retain(|r| r.scheme == "pcon");
     let page = report::compare(&a, &b, ("before", "after"));
     for text in
-        ["before and after", "pcon · before", "pcon · after", "The scenarios differ", "difference", "rate of R1"]
+        ["before and after", "pcon · before", "pcon · after", "What was run differs", "difference", "rate of R1"]
     {
         assert!(page.contains(text), "{text}");
     }
-    assert!(report::compare(&a, &a, ("x", "y")).contains("Both ran the same scenario"));
+    let same = report::compare(&a, &a, ("x", "y"));
+    assert!(same.contains("Both ran the same scenario") && same.contains(">0 of "));
+    // Both runs of a scheme have one colour, that of the second scheme for the last two.
+    let own = same.matches(" .s2{color:#d55e00} .s3{color:#d55e00}").count();
+    assert_eq!(own, 1);
+}
+
+#[test]
+fn a_comparison_begins_with_the_largest_difference_beyond_chance() {
+    let (a, mut b) = (small(), small());
+    for (run, loss) in b.runs.iter_mut().filter(|r| r.scheme == "pcon").zip([90.0, 91.0]) {
+        run.loss_mbps = loss;
+    }
+    let page = report::compare(&a, &b, ("before", "after"));
+    let (first, figures) = (page.find("pcon: loss (Mbit/s)").unwrap(), page.find("id=\"glance\"").unwrap());
+    assert!(first < figures && page.contains(">1 of ") && page.contains("→ 90.5"));
+    b.runs.retain(|r| r.seed == a.runs[0].seed);
+    assert!(report::compare(&b, &b, ("x", "y")).contains("With one seed"));
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub fn all(c: usize, criterion: &Criterion, judgement: &Judgement, about: &About
         if judgement.schemes.len() <= MAX_DRAWN_SCHEMES || decides(c, judgement, (e, i)) {
             out.push_str(&drawn(c, criterion, judgement, (e, i)));
         }
-        let _ = write!(out, "<pre>{}</pre>", escape(&command(criterion, judgement, about, (e, i))));
+        let _ = write!(out, "<pre tabindex=\"0\">{}</pre>", escape(&command(criterion, judgement, about, (e, i))));
     }
     out
 }

@@ -86,7 +86,7 @@ pub fn page(criteria: &[Criterion], judgement: &Judgement, about: &About<'_>) ->
     }
     let _ = write!(
         body,
-        "<h2 id=\"repeat\">How to repeat</h2><pre>{}</pre><p>The same seeds give the same numbers on every machine and with any \
+        "<h2 id=\"repeat\">How to repeat</h2><pre tabindex=\"0\">{}</pre><p>The same seeds give the same numbers on every machine and with any \
          number of threads. Beside this page: <code>judge.txt</code>, <code>summary.json</code>, the scenario files in \
          <code>scenarios</code>.</p></main>",
         escape(about.command)

@@ -114,7 +114,15 @@ pub fn draw(judgement: &Judgement) -> Option<Figure> {
          better. The dashed line joins the medians that no other betters in both."
     );
     let (height, width) = (HEIGHT.max(last + 10.0), WIDTH);
-    Some(Figure { id: "pareto".into(), title: "Rate against delay".into(), caption, width, height, body: canvas.0 })
+    Some(Figure {
+        id: "pareto".into(),
+        title: "Rate against delay".into(),
+        caption,
+        width,
+        height,
+        body: canvas.0,
+        series: None,
+    })
 }
 
 #[cfg(test)]

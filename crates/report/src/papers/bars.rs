@@ -66,6 +66,7 @@ pub fn draw(paper: &Paper, spec: &Spec, results: &Results, schemes: &[&str]) -> 
         width: WIDTH,
         height: bottom + 6.0,
         body: canvas.0,
+        series: None,
     })
 }
 

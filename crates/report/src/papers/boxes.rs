@@ -14,7 +14,7 @@ pub fn draw(spec: &Spec, results: &Results, schemes: &[&str]) -> Option<Figure> 
     let rows: Vec<_> = spec.panels.iter().flat_map(|panel| rows(panel, results, schemes)).collect();
     let (height, body) = box_rows(schemes, &rows, 9.0)?;
     let caption = format!("{} {BOX_CAPTION} Means over runs of each.", spec.caption).trim_start().to_owned();
-    Some(Figure { id: spec.id.clone(), title: spec.title.clone(), caption, width: WIDTH, height, body })
+    Some(Figure { id: spec.id.clone(), title: spec.title.clone(), caption, width: WIDTH, height, body, series: None })
 }
 
 /// Scheme, label and delay, ordered by scheme.

@@ -126,7 +126,7 @@ fn assemble(
     }
     let _ = write!(
         body,
-        "</ul><h2 id=\"repeat\">How to repeat</h2><pre>{}</pre><p>The same seeds give the same numbers on every machine. Published numbers, \
+        "</ul><h2 id=\"repeat\">How to repeat</h2><pre tabindex=\"0\">{}</pre><p>The same seeds give the same numbers on every machine. Published numbers, \
          experiments and tolerances: <code>papers/{name}/published.toml</code>. Beside this page: <code>summary.json</code>, \
          <code>figures/*.svg</code>.</p></main>",
         escape(command),
