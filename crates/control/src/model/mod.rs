@@ -20,4 +20,6 @@ pub const MODEL: (&str, &str, &str) = ("ndnweir-router", "ndnweir", "2026-11-24"
 pub type Answer<T> = Result<T, Status>;
 
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod tests;
