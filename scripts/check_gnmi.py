@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from pygnmi.client import gNMIclient, gNMIException
 binary, gnmi_cli = (Path(argument).resolve() for argument in sys.argv[1:3])
 # pygnmi logs errors that are expected here.
 logging.disable(logging.CRITICAL)
+# Its threads end with an error where a subscription is closed.
+threading.excepthook = lambda _: None
 COST = "/ndn/fib/entry[prefix=/t]/next-hop[face={}]/config/cost"
 IN_FORCE = "/ndn/fib/entry[prefix=/t]/next-hop[face={}]/state/cost"
 
@@ -33,12 +36,12 @@ def tool(folder, *command):
     return json.loads(done.stdout)
 
 
-def refused(call, *arguments, **named):
+def rejected(call, *arguments, **named):
     try:
         call(*arguments, **named)
     except gNMIException as error:
         return str(error)
-    raise AssertionError(f"{arguments} {named} was not refused")
+    raise AssertionError(f"{arguments} {named} was not rejected")
 
 
 def values(notification):
@@ -49,32 +52,32 @@ def values(notification):
 
 def costs(client):
     """The costs in force by face."""
-    told = client.get(path=["/ndn/fib/entry[prefix=/t]"], encoding="json_ietf")
-    entry = told["notification"][0]["update"][0]["val"]
+    reported = client.get(path=["/ndn/fib/entry[prefix=/t]"], encoding="json_ietf")
+    entry = reported["notification"][0]["update"][0]["val"]
     return {int(hop["face"]): hop["state"]["cost"] for hop in entry["ndnweir-router:next-hop"]}
 
 
 def check_reading(client, folder):
-    told = client.capabilities()
-    assert told["gnmi_version"] == "0.10.0" and told["supported_models"][0]["name"] == "ndnweir-router", told
-    assert set(told["supported_encodings"]) == {"json_ietf", "proto", "json"}, told
+    reported = client.capabilities()
+    assert reported["gnmi_version"] == "0.10.0" and reported["supported_models"][0]["name"] == "ndnweir-router", reported
+    assert set(reported["supported_encodings"]) == {"json_ietf", "proto", "json"}, reported
     own = {str(face["face"]): face for face in tool(folder, "face", "list", "--json")}
     for encoding in ("json_ietf", "json"):
-        told = client.get(path=["/ndn/faces"], encoding=encoding)["notification"][0]["update"][0]["val"]
-        faces = told.get("ndnweir-router:face", told.get("face"))
+        reported = client.get(path=["/ndn/faces"], encoding=encoding)["notification"][0]["update"][0]["val"]
+        faces = reported.get("ndnweir-router:face", reported.get("face"))
         for face in faces:
             assert own[str(face["id"])]["remote_uri"] == face["state"]["remote-uri"], face
-        assert len(faces) >= 2, told
+        assert len(faces) >= 2, reported
     for kind, there in (("all", {"config", "state"}), ("config", {"config"}), ("state", {"state"})):
-        told = client.get(path=["/ndn/content-store"], datatype=kind, encoding="json_ietf")
-        val = told["notification"][0]["update"][0]["val"]
+        reported = client.get(path=["/ndn/content-store"], datatype=kind, encoding="json_ietf")
+        val = reported["notification"][0]["update"][0]["val"]
         assert {name.split(":")[1] for name in val} == there, (kind, val)
     scalar = client.get(path=["/ndn/faces/face/state/rate"], encoding="proto")
     assert [values(part) for part in scalar["notification"]] and all(
         rate == 10_000_000 for part in scalar["notification"] for rate in values(part).values()
     ), scalar
-    assert "no path /ndn/nothing" in refused(client.get, path=["/ndn/nothing"])
-    assert "nothing is there" in refused(client.get, path=["/ndn/faces/face[id=1]"])
+    assert "no path /ndn/nothing" in rejected(client.get, path=["/ndn/nothing"])
+    assert "nothing is there" in rejected(client.get, path=["/ndn/faces/face[id=1]"])
     return sorted(int(face["id"]) for face in faces)[:2]
 
 
@@ -86,9 +89,9 @@ def check_setting(client, folder, faces):
     assert costs(client) == {one: 0, two: 5}, costs(client)
     client.set(delete=[COST.format(two)])
     assert costs(client) == {one: 0, two: 4}, "the costs of the routes"
-    half = refused(client.set, update=[(COST.format(one), 9), (COST.format(9999), 9)])
+    half = rejected(client.set, update=[(COST.format(one), 9), (COST.format(9999), 9)])
     assert "nothing has changed" in half and costs(client) == {one: 0, two: 4}, half
-    assert "state" in refused(client.set, update=[(IN_FORCE.format(one), 1)])
+    assert "state" in rejected(client.set, update=[(IN_FORCE.format(one), 1)])
     # pygnmi sends a string as it is, so the quotation marks of JSON are the caller's.
     client.set(update=[("/ndn/strategies/strategy[prefix=/t]/config/name", '"asf"')])
     chosen = [choice["strategy"] for choice in tool(folder, "strategy", "list", "--json") if choice["prefix"] == "/t"]
@@ -105,16 +108,16 @@ def check_subscribing(client, folder, faces):
         return {"subscription": [path], "mode": form, "encoding": "proto"}
 
     def synchronised(stream):
-        told = {}
+        reported = {}
         for message in stream:
-            # Of a stream pygnmi tells the first values together with their end.
+            # Of a stream pygnmi reports the first values together with their end.
             if message.get("update"):
-                told |= values(message["update"])
+                reported |= values(message["update"])
             if "sync_response" in message:
-                return told
+                return reported
 
-    told = synchronised(client.subscribe2(subscription("once")))
-    assert told[IN_FORCE.format(one)] == 0 and len(told) == 2, told
+    reported = synchronised(client.subscribe2(subscription("once")))
+    assert reported[IN_FORCE.format(one)] == 0 and len(reported) == 2, reported
     changes = client.subscribe2(subscription("stream", mode="on_change"))
     assert len(synchronised(changes)) == 2
     client.set(update=[(COST.format(one), 6)])
@@ -143,17 +146,17 @@ def check_elections(client, faces):
 
     client.set(update=cost, extension=master(5))
     client.set(update=cost, extension=master(6))
-    assert "election_id is 6" in refused(client.set, update=cost, extension=master(5))
+    assert "election_id is 6" in rejected(client.set, update=cost, extension=master(5))
 
 
 def check_gnmi_cli(address, keys):
     secure = ["-address", address, "-ca_crt", keys / "authority.pem"]
     secure += ["-client_crt", keys / "east.pem", "-client_key", keys / "east-key.pem"]
-    told = run(gnmi_cli, *secure, "-capabilities")
-    assert "ndnweir-router" in told.stdout, told
+    reported = run(gnmi_cli, *secure, "-capabilities")
+    assert "ndnweir-router" in reported.stdout, reported
     path = 'path: <elem: <name: "ndn"> elem: <name: "router">> encoding: JSON_IETF'
-    told = run(gnmi_cli, *secure, "-get", "-proto", path)
-    assert "ndnweir-router:state" in told.stdout, told
+    reported = run(gnmi_cli, *secure, "-get", "-proto", path)
+    assert "ndnweir-router:state" in reported.stdout, reported
     once = run(gnmi_cli, *secure, "-query", "/ndn/faces/face/state/remote-uri", "-query_type", "once")
     assert "udp4://127.0.0.1:" in once.stdout, once
     stranger = ["-address", address, "-timeout", "2s", "-ca_crt", keys / "authority.pem"]

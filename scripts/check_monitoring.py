@@ -27,8 +27,8 @@ def queries():
 
 def answer(port, query):
     asked = urllib.parse.urlencode({"query": query})
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/query?{asked}", timeout=5) as told:
-        return json.load(told)["data"]["result"]
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/query?{asked}", timeout=5) as reported:
+        return json.load(reported)["data"]["result"]
 
 
 def silent(port):

@@ -28,8 +28,8 @@ RATE = 20e6
 problems = []
 
 
-def hold(what, holds, told=""):
-    print(f"{'  ' if holds else 'NO'} {what} {told}".rstrip(), flush=True)
+def hold(what, holds, reported=""):
+    print(f"{'  ' if holds else 'NO'} {what} {reported}".rstrip(), flush=True)
     if not holds:
         problems.append(what)
 
@@ -51,7 +51,7 @@ class Network:
             self.start("first", "control", "run", self.controller("first", None))
             self.wait_for(lambda: self.status("first").get("leads"), "the first controller")
             self.start("second", "control", "run", self.controller("second", "first"))
-            self.wait_for(lambda: self.heard("first") == 4 and self.heard("second") == 4, "the routers")
+            self.wait_for(lambda: self.reporting("first") == 4 and self.reporting("second") == 4, "the routers")
 
     def router(self, name):
         text = f'scheme = "ndnsieve"\ncache = 0\n[listen]\nunix = "{self.folder}/{name}.sock"\n'
@@ -102,8 +102,8 @@ class Network:
         done = subprocess.run(command, capture_output=True, text=True, timeout=30)
         return json.loads(done.stdout) if done.returncode == 0 else {}
 
-    def heard(self, name):
-        return sum(router["state"] == "heard" for router in self.status(name).get("routers", []))
+    def reporting(self, name):
+        return sum(router["state"] == "reporting" for router in self.status(name).get("routers", []))
 
     def wait_for(self, true, what, seconds=20):
         deadline = time.monotonic() + seconds
@@ -145,7 +145,7 @@ def main():
             led, whole = network.get()
             counts = network.status("first")["counts"]
             hold("led by ndnSieve it comes whole", whole, f"{led:.1f} Mbit/s, {counts['switches']} switches")
-            hold("signals led to switches and no order was refused", counts["switches"] > 0 and counts["refused"] == 0, counts)
+            hold("signals led to switches and no order was rejected", counts["switches"] > 0 and counts["rejected"] == 0, counts)
             hold("the stand-by gives no orders", not network.status("second")["leads"])
 
             def without_first():
@@ -161,7 +161,7 @@ def main():
             switches = network.status("second")["counts"]["switches"] - before
             hold("and switches", whole and switches > 0, f"{speed:.1f} Mbit/s, {switches} switches")
             network.start("first", "control", "run", network.controller("first", "second"))
-            network.wait_for(lambda: network.heard("first") == 4, "first controller again")
+            network.wait_for(lambda: network.reporting("first") == 4, "first controller again")
             hold("the first, begun again, stands by", not network.status("first")["leads"])
 
             def without_b():
@@ -170,7 +170,7 @@ def main():
 
             speed, whole = network.get(without_b)
             hold("a fetch goes on when a router on one way is killed", whole, f"{speed:.1f} Mbit/s")
-            network.wait_for(lambda: network.heard("second") == 3, "report of the lost router")
+            network.wait_for(lambda: network.reporting("second") == 3, "report of the lost router")
             links = network.status("second")["links"]
             left_out = all(link["up"] != ("b" in (link["from"], link["to"])) for link in links)
             hold("its links are left out of decisions, and only these", left_out)

@@ -35,12 +35,12 @@ control.toml:
   name = \"west\"
   address = \"127.0.0.1:9339\"
 
-docs/controller.md tells all settings and how to run ndnSieve on three machines.")]
+docs/controller.md has all settings, and how to run ndnSieve on three machines.")]
 pub struct ControlRunArgs {
     /// The configuration
     #[arg(value_name = "FILE")]
     pub config: PathBuf,
-    /// Decide and tell, but change nothing
+    /// Decide and report, but change nothing
     #[arg(long)]
     pub dry_run: bool,
 }

@@ -35,7 +35,7 @@ struct Router {
     role: usize,
     shared: Arc<Mutex<Square>>,
     latencies: Arc<Mutex<Vec<Duration>>>,
-    told: broadcast::Sender<Notification>,
+    reported: broadcast::Sender<Notification>,
 }
 
 fn path(text: &str) -> Path {
@@ -117,12 +117,12 @@ impl Router {
         for count in 1_u64.. {
             ticks.tick().await;
             for sample in self.samples() {
-                let _ = self.told.send(sample);
+                let _ = self.reported.send(sample);
             }
             if count % 2 == 0
                 && let Some(signal) = self.signal(count)
             {
-                let _ = self.told.send(signal);
+                let _ = self.reported.send(signal);
             }
         }
     }
@@ -152,7 +152,7 @@ impl GNmi for Router {
             self.latencies.lock().unwrap().extend(square.signal.take().map(|at| at.elapsed()));
         }
         drop(square);
-        let _ = self.told.send(self.entry(&costs));
+        let _ = self.reported.send(self.entry(&costs));
         Ok(tonic::Response::new(SetResponse::default()))
     }
 
@@ -163,14 +163,14 @@ impl GNmi for Router {
         _: Request<Streaming<SubscribeRequest>>,
     ) -> Result<tonic::Response<Self::SubscribeStream>, Status> {
         let (send, receive) = mpsc::channel(64);
-        let (mut told, initial) = (self.told.subscribe(), self.all());
+        let (mut reported, initial) = (self.reported.subscribe(), self.all());
         tokio::spawn(async move {
             let wrap = |response| Ok(SubscribeResponse { response: Some(response), ..SubscribeResponse::default() });
             for notification in initial {
                 let _ = send.send(wrap(Response::Update(notification))).await;
             }
             let _ = send.send(wrap(Response::SyncResponse(true))).await;
-            while let Ok(notification) = told.recv().await {
+            while let Ok(notification) = reported.recv().await {
                 if send.send(wrap(Response::Update(notification))).await.is_err() {
                     return;
                 }
@@ -201,9 +201,9 @@ async fn one_controller_leads_many_routers() {
     for square in 0..count / 4 {
         let shared = Arc::<Mutex<Square>>::default();
         for role in 0..4 {
-            let (told, _) = broadcast::channel(64);
+            let (reported, _) = broadcast::channel(64);
             let (shared, latencies) = (Arc::clone(&shared), Arc::clone(&latencies));
-            let router = Router { square, role, shared, latencies, told };
+            let router = Router { square, role, shared, latencies, reported };
             let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
             let address = listener.local_addr().unwrap();
             writeln!(config, "[[router]]\nname = \"{square}-{role}\"\naddress = \"{address}\"").unwrap();

@@ -67,12 +67,12 @@ fn text(status: &Status) -> String {
     lines.push("links".into());
     lines.extend(status.links.iter().map(link_line));
     let counts = &status.counts;
-    let Counts { signals, sieved, unknown, without_shunt, not_better, held, orders, switches, refused, .. } = counts;
+    let Counts { signals, sieved, unknown, without_shunt, not_better, held, orders, switches, rejected, .. } = counts;
     lines.push(format!(
         "{signals} signals: {sieved} left to consumers, {unknown} of links not known well enough, \
                         {without_shunt} without a way around, {not_better} without a better one, {held} held back"
     ));
-    lines.push(format!("{orders} orders: {switches} switches, {refused} refused"));
+    lines.push(format!("{orders} orders: {switches} switches, {rejected} rejected"));
     lines.extend(status.decisions.iter().take(SHOWN).map(decision_line));
     lines.join("\n")
 }

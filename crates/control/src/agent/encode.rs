@@ -35,12 +35,12 @@ pub(super) fn select<'a>(snapshot: &'a Snapshot, pattern: &Pattern, selection: S
     found
 }
 
-/// Whether the values below are told together: states, and the next hops of a prefix, whose costs change together.
+/// Whether the values below are reported together: states, and the next hops of a prefix, whose costs change together.
 fn is_home(step: &Step) -> bool {
     matches!(step.name, "state" | "config" | "entry")
 }
 
-/// The container that values are told together with, or the parent.
+/// The container that values are reported together with, or the parent.
 fn home(path: &[Step]) -> usize {
     let named = path.iter().position(is_home);
     named.map_or(path.len() - 1, |at| at + 1).min(path.len() - 1)
@@ -63,8 +63,8 @@ fn size(snapshot: &Snapshot, home: &[Step]) -> usize {
     count
 }
 
-/// Notifications of leaves and of paths that are gone, one for each container. A container that is told whole is told
-/// atomically, so that what belongs together is from one instant.
+/// Notifications of leaves and of paths that are gone, one for each container. One that holds a whole container is
+/// atomic, so that what belongs together is from one instant.
 pub(super) fn notifications(
     snapshot: &Snapshot,
     leaves: &Leaves<'_>,
@@ -89,13 +89,13 @@ pub(super) fn notifications(
         let (home, rest) = path.split_at(home(path));
         homes.entry(home).or_default().1.push(message(rest));
     }
-    let told = homes.into_iter().map(|(home, (update, delete))| {
+    let reported = homes.into_iter().map(|(home, (update, delete))| {
         let grouped = home.last().is_some_and(is_home);
         let atomic = grouped && delete.is_empty() && update.len() == size(snapshot, home);
         let prefix = Path { target: target.to_owned(), ..message(home) };
         Notification { timestamp: nanos(snapshot.at), prefix: Some(prefix), update, delete, atomic }
     });
-    told.collect()
+    reported.collect()
 }
 
 /// A node with all below it as one update of a Get.

@@ -83,7 +83,7 @@ impl Access {
         Ok(snapshot)
     }
 
-    /// Carries out all changes or none; those that lead back. `about` tells what each is for.
+    /// Carries out all changes or none; those that lead back. `about` says what each is for.
     pub(super) async fn apply(&self, changes: Vec<Change>, about: &[String]) -> Answer<Vec<Change>> {
         let done = self.ask(move |daemon| daemon.apply(&changes)).await?;
         self.known.lock().await.snapshot = None;

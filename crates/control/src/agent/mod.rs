@@ -2,7 +2,7 @@
 //!
 //! It reads and changes the forwarder through its [`Handle`] alone. However many subscribe, the forwarder is read at
 //! most once per [`forwarder::LEAST_SPACING`] and for at most a twentieth of its time; a reader that does not keep up
-//! gets fewer values, with their number told (`Update.duplicates`).
+//! gets fewer values, and their number (`Update.duplicates`).
 //!
 //! Source: OpenConfig, gNMI specification 0.10.0; master arbitration 0.1.0; commit confirmed 0.1.0.
 

@@ -13,7 +13,7 @@ pub(super) const SHORTEST: Duration = Duration::from_millis(100);
 /// Between samples where the agent chooses.
 const USUAL: Duration = Duration::from_secs(10);
 
-/// When values of a subscription are told.
+/// When values of a subscription are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum When {
     /// Each `every`; only those that changed if `redundant` is false.
@@ -27,7 +27,7 @@ pub(super) enum When {
 pub(super) struct Wish {
     pub(super) pattern: Pattern,
     pub(super) when: When,
-    /// All values are told that often, changed or not.
+    /// All values are reported that often, changed or not.
     pub(super) heartbeat: Option<Duration>,
 }
 

@@ -172,8 +172,8 @@ impl GNmi for Service {
                 let about = crate::proto::gnmi::Path { target: target.to_owned(), ..Default::default() };
                 let prefix = (!target.is_empty()).then_some(about);
                 let timestamp = nanos(snapshot.at);
-                let told = Notification { timestamp, prefix, update, ..Notification::default() };
-                notification.extend((!told.update.is_empty()).then_some(told));
+                let reported = Notification { timestamp, prefix, update, ..Notification::default() };
+                notification.extend((!reported.update.is_empty()).then_some(reported));
             }
             if notification.len() == before && !pattern.is_wild() {
                 return Err(Status::not_found(format!("{}: nothing is there", pattern.text())));

@@ -69,7 +69,7 @@ fn response(response: Response) -> Answer<SubscribeResponse> {
     Ok(SubscribeResponse { response: Some(response), ..SubscribeResponse::default() })
 }
 
-/// Notifications, and whether all present values are then told.
+/// Notifications, and whether all present values are then reported.
 pub(super) fn batch(notifications: Vec<Notification>, synchronised: bool) -> Batch {
     let updates = notifications.into_iter().map(Response::Update);
     updates.chain(synchronised.then_some(Response::SyncResponse(true))).map(response).collect()

@@ -29,7 +29,7 @@ struct Active {
     missed: u32,
 }
 
-/// How a list is told.
+/// How a list is reported.
 struct Form {
     encoding: Encoding,
     target: String,
@@ -53,14 +53,14 @@ impl Active {
     }
 
     /// Tells what is due.
-    fn tell(&mut self, now: Instant, snapshot: &Snapshot, form: &Form, sender: &Sender) -> Sent {
+    fn report(&mut self, now: Instant, snapshot: &Snapshot, form: &Form, sender: &Sender) -> Sent {
         let beats = self.beat.is_some_and(|beat| beat <= now);
         let leaves = select(snapshot, &self.wish.pattern, Selection::All);
         let all = beats || matches!(self.wish.when, When::Sample { redundant: true, .. });
         let changed = |(path, value): &(&Vec<Step>, &&Value)| all || self.known.get(*path) != Some(**value);
-        let told: Leaves<'_> = leaves.iter().filter(changed).map(|(path, value)| (path.clone(), *value)).collect();
+        let reported: Leaves<'_> = leaves.iter().filter(changed).map(|(path, value)| (path.clone(), *value)).collect();
         let gone: Vec<Vec<Step>> = self.known.keys().filter(|path| !leaves.contains_key(*path)).cloned().collect();
-        let messages = notifications(snapshot, &told, &gone, form.encoding, self.missed, &form.target);
+        let messages = notifications(snapshot, &reported, &gone, form.encoding, self.missed, &form.target);
         let empty = messages.is_empty();
         let sent = sender.offer(batch(messages, false));
         match sent {
@@ -93,7 +93,7 @@ impl Wish {
 }
 
 /// Sends all present values, each once, and that they are all.
-async fn tell_all(wishes: &[Wish], snapshot: &Snapshot, form: &Form, sender: &Sender) -> Sent {
+async fn report_all(wishes: &[Wish], snapshot: &Snapshot, form: &Form, sender: &Sender) -> Sent {
     let mut leaves = Leaves::new();
     for wish in wishes {
         leaves.append(&mut select(snapshot, &wish.pattern, Selection::All));
@@ -132,7 +132,7 @@ async fn run(requests: &mut Streaming<SubscribeRequest>, access: &Access, sender
     }
     loop {
         let snapshot = access.read(true).await?;
-        if tell_all(&wishes, &snapshot, &form, sender).await == Sent::Gone || mode == Mode::Once {
+        if report_all(&wishes, &snapshot, &form, sender).await == Sent::Gone || mode == Mode::Once {
             return Ok(());
         }
         match requests.message().await?.map(|request| request.request) {
@@ -151,7 +151,7 @@ async fn stream(
     sender: &Sender,
 ) -> Answer<()> {
     let snapshot = access.read(true).await?;
-    if tell_all(&wishes, &snapshot, form, sender).await == Sent::Gone {
+    if report_all(&wishes, &snapshot, form, sender).await == Sent::Gone {
         return Ok(());
     }
     let start = Instant::now();
@@ -179,7 +179,7 @@ async fn stream(
         let snapshot = access.read(true).await?;
         let now = Instant::now();
         for subscription in active.iter_mut().filter(|subscription| subscription.due() <= now) {
-            match subscription.tell(now, &snapshot, form, sender) {
+            match subscription.report(now, &snapshot, form, sender) {
                 Sent::Gone => return Ok(()),
                 Sent::Yes => kept_up = now,
                 Sent::Behind => {}

@@ -41,7 +41,7 @@ pub struct Decision {
     pub prefix: Name,
     /// By face: cost before and after.
     pub costs: Vec<(u64, Option<u32>, u32)>,
-    /// What was heard last before it.
+    /// What came last before it.
     pub reason: String,
 }
 
@@ -56,7 +56,7 @@ pub struct LinkView {
     pub to: usize,
     /// In bit/s.
     pub rate: Option<u64>,
-    /// Whether it is up, and both ends are heard.
+    /// Whether it is up, and both ends report.
     pub up: bool,
     /// As last reported.
     pub utilization: Option<f64>,
@@ -64,17 +64,17 @@ pub struct LinkView {
     pub occupancy: Option<f64>,
 }
 
-/// What the planner was told of a face's link.
-type Told = (Option<usize>, Option<u64>, bool);
+/// What was reported to the planner of a face's link.
+type LinkReport = (Option<usize>, Option<u64>, bool);
 
 #[derive(Default)]
 struct Router {
     mirror: Mirror,
     connected: bool,
-    heard: Time,
+    last_report: Time,
     /// Faces by number, as the planner counts them.
     ids: BTreeMap<u64, FaceId>,
-    links: BTreeMap<u64, Told>,
+    links: BTreeMap<u64, LinkReport>,
     routes: BTreeMap<PrefixId, Vec<NextHop>>,
     in_force: BTreeMap<PrefixId, Vec<NextHop>>,
 }
@@ -137,7 +137,7 @@ impl Brain {
         }
     }
 
-    /// Begins anew with another election: nothing is believed that was not heard again.
+    /// Begins anew with another election: nothing is believed that was not reported again.
     pub fn elect(&mut self, scheme: &Scheme, election: u64) {
         let mut layout = scheme.layout();
         self.planner = scheme.planner(&mut layout);
@@ -160,28 +160,27 @@ impl Brain {
         self.translate(now, orders)
     }
 
-    /// A connection to a router is there, with all that it told, or ended.
+    /// A connection to a router is there, with all that it reported, or ended.
     pub fn connected(&mut self, now: Time, router: usize, mirror: Option<Mirror>) -> Vec<Costs> {
         let mut orders = Vec::new();
         let Some(known) = self.routers.get_mut(router) else { return Vec::new() };
         known.connected = mirror.is_some();
         if let Some(mirror) = mirror {
             known.mirror = mirror;
-            known.heard = now;
+            known.last_report = now;
         }
-        self.reason =
-            format!("router {router} {}", if self.routers[router].connected { "is heard" } else { "is lost" });
+        self.reason = format!("router {router} {}", if self.routers[router].connected { "reports" } else { "is lost" });
         self.announce_links(now, &mut orders);
         self.announce_entries(now, router, &mut orders);
         self.translate(now, orders)
     }
 
     /// A notification of a router that is connected.
-    pub fn heard(&mut self, now: Time, router: usize, notification: &Notification) -> Vec<Costs> {
+    pub fn notified(&mut self, now: Time, router: usize, notification: &Notification) -> Vec<Costs> {
         let mut orders = Vec::new();
         let Some(known) = self.routers.get_mut(router) else { return Vec::new() };
-        let was_silent = now.since(known.heard) > self.stale;
-        known.heard = now;
+        let was_silent = now.since(known.last_report) > self.stale;
+        known.last_report = now;
         let events = known.mirror.take(notification);
         if was_silent || events.iter().any(|event| matches!(event, Event::Listen | Event::Face(_))) {
             self.announce_links(now, &mut orders);
@@ -231,12 +230,12 @@ impl Brain {
         hops.sort_by_key(|hop| (hop.cost, hop.face));
         known.in_force.insert(prefix, hops.clone());
         let (router, election) = (router_id(costs.router), self.election);
-        self.tell(now, &Message::Answer { router, prefix, election, hops }, &mut orders);
+        self.notify(now, &Message::Answer { router, prefix, election, hops }, &mut orders);
         self.translate(now, orders)
     }
 
-    /// An order was refused: the costs that the router has are in force.
-    pub fn refused(&mut self, now: Time, costs: &Costs) -> Vec<Costs> {
+    /// An order was rejected: the costs that the router has are in force.
+    pub fn rejected(&mut self, now: Time, costs: &Costs) -> Vec<Costs> {
         let mut orders = Vec::new();
         if let Some(known) = self.routers.get_mut(costs.router)
             && let Some(prefix) = self.prefixes.get(&costs.prefix)
@@ -247,13 +246,13 @@ impl Brain {
         self.translate(now, orders)
     }
 
-    fn tell(&mut self, now: Time, message: &Message, orders: &mut Vec<Order>) {
+    fn notify(&mut self, now: Time, message: &Message, orders: &mut Vec<Order>) {
         self.planner.on_message(message, orders, &mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace });
     }
 
     /// Whether a router's reports are recent.
-    pub fn is_heard(&self, now: Time, router: usize) -> bool {
-        self.routers.get(router).is_some_and(|known| known.connected && now.since(known.heard) <= self.stale)
+    pub fn is_reporting(&self, now: Time, router: usize) -> bool {
+        self.routers.get(router).is_some_and(|known| known.connected && now.since(known.last_report) <= self.stale)
     }
 
     /// The links between routers: a face leads to the router that listens on the face's URI.
@@ -271,7 +270,7 @@ impl Brain {
                 if to == from {
                     continue;
                 }
-                let up = view.up && self.is_heard(now, from) && self.is_heard(now, to);
+                let up = view.up && self.is_reporting(now, from) && self.is_reporting(now, to);
                 let (utilization, occupancy) = (view.utilization, view.occupancy);
                 links.push(LinkView { from, face, to, rate: view.rate, up, utilization, occupancy });
             }
@@ -282,7 +281,7 @@ impl Brain {
     /// Tells the planner of links that are new, other, or gone.
     fn announce_links(&mut self, now: Time, orders: &mut Vec<Order>) {
         let links = self.links(now);
-        let mut there: Vec<BTreeMap<u64, Told>> = vec![BTreeMap::new(); self.routers.len()];
+        let mut there: Vec<BTreeMap<u64, LinkReport>> = vec![BTreeMap::new(); self.routers.len()];
         for link in links {
             there[link.from].insert(link.face, (Some(link.to), link.rate, link.up));
         }
@@ -290,7 +289,7 @@ impl Brain {
             let before = std::mem::take(&mut self.routers[router].links);
             let gone = before.keys().filter(|face| !now_there.contains_key(face));
             let gone = gone.map(|face| (*face, (before[face].0, before[face].1, false)));
-            let all: BTreeMap<u64, Told> = gone.chain(now_there.clone()).collect();
+            let all: BTreeMap<u64, LinkReport> = gone.chain(now_there.clone()).collect();
             for (face, (to, rate, up)) in all {
                 if before.get(&face) == Some(&(to, rate, up)) {
                     continue;
@@ -298,7 +297,7 @@ impl Brain {
                 let Some(id) = self.routers[router].id(face) else { continue };
                 let (neighbour, rate) = (to.map(router_id), rate.map(Rate::from_bps));
                 let message = Message::Link { router: router_id(router), face: id, neighbour, rate, up };
-                self.tell(now, &message, orders);
+                self.notify(now, &message, orders);
             }
             let other_faces = !before.keys().eq(now_there.keys());
             self.routers[router].links = now_there;
@@ -323,7 +322,7 @@ impl Brain {
     }
 
     /// The number of a prefix for which there is something to plan: some router had a choice of next hops for it. One
-    /// that is new is announced for all other routers too, as shorter and longer prefixes of theirs tell where its
+    /// that is new is announced for all other routers too, as shorter and longer prefixes of theirs say where its
     /// Interests go.
     fn prefix(&mut self, now: Time, name: &Name, orders: &mut Vec<Order>) -> Option<PrefixId> {
         if let Some(prefix) = self.prefixes.get(name) {
@@ -388,16 +387,16 @@ impl Brain {
         routes.sort_by_key(by_cost);
         in_force.sort_by_key(by_cost);
         let id = router_id(router);
-        let new_routes = known.routes.get(&prefix).map_or(!routes.is_empty(), |told| *told != routes);
+        let new_routes = known.routes.get(&prefix).map_or(!routes.is_empty(), |reported| *reported != routes);
         if new_routes {
             known.routes.insert(prefix, routes.clone());
             known.in_force.insert(prefix, routes.clone());
-            self.tell(now, &Message::Routes { router: id, prefix, hops: routes }, orders);
+            self.notify(now, &Message::Routes { router: id, prefix, hops: routes }, orders);
         }
         let known = &mut self.routers[router];
-        if known.in_force.get(&prefix).map_or(!in_force.is_empty(), |told| *told != in_force) {
+        if known.in_force.get(&prefix).map_or(!in_force.is_empty(), |reported| *reported != in_force) {
             known.in_force.insert(prefix, in_force.clone());
-            self.tell(now, &Message::Answer { router: id, prefix, election, hops: in_force }, orders);
+            self.notify(now, &Message::Answer { router: id, prefix, election, hops: in_force }, orders);
         }
     }
 
@@ -406,7 +405,7 @@ impl Brain {
         for (face, hop) in self.routers[router].mirror.fib.get(name).cloned().unwrap_or_default() {
             let (Some(rate), Some(face)) = (hop.rate, self.routers[router].id(face)) else { continue };
             let rate = Rate::from_bps(rate);
-            self.tell(now, &Message::PrefixRate { router: router_id(router), prefix, face, rate }, orders);
+            self.notify(now, &Message::PrefixRate { router: router_id(router), prefix, face, rate }, orders);
         }
     }
 
@@ -417,7 +416,7 @@ impl Brain {
             return;
         };
         let router = router_id(router);
-        self.tell(now, &Message::Report { router, measured: now, face: id, utilization, occupancy }, orders);
+        self.notify(now, &Message::Report { router, measured: now, face: id, utilization, occupancy }, orders);
     }
 
     fn signal(&mut self, now: Time, router: usize, face: u64, orders: &mut Vec<Order>) {
@@ -426,13 +425,13 @@ impl Brain {
         let fib_entries = u32::try_from(known.mirror.fib.len()).unwrap_or(u32::MAX);
         let state = known.mirror.faces.get(&face).map(|view| (view.utilization, view.occupancy));
         let (utilization, occupancy) = state.unwrap_or_default();
-        let told = |value: Option<f64>| value.map_or("unknown".to_owned(), |value| format!("{value:.3}"));
-        let (utilization, occupancy) = (told(utilization), told(occupancy));
+        let reported = |value: Option<f64>| value.map_or("unknown".to_owned(), |value| format!("{value:.3}"));
+        let (utilization, occupancy) = (reported(utilization), reported(occupancy));
         self.reason = format!(
             "signal of router {router}, face {face}: last reported utilization {utilization}, occupancy {occupancy}"
         );
         let signal = Message::Signal { router: router_id(router), measured: now, face: id, fib_entries };
-        self.tell(now, &signal, orders);
+        self.notify(now, &signal, orders);
     }
 
     /// Orders with names and numbers of the routers.
@@ -444,14 +443,14 @@ impl Brain {
             let Some(prefix) = self.names.get(order.prefix.index()).cloned() else { continue };
             let hops = self.hops(router, &prefix);
             let mut costs = BTreeMap::new();
-            let mut told = Vec::new();
+            let mut reported = Vec::new();
             for hop in &order.hops {
                 let Some(face) = known.face(hop.face) else { continue };
                 costs.insert(face, hop.cost);
-                told.push((face, hops.as_ref().and_then(|hops| hops.get(&face)?.cost), hop.cost));
+                reported.push((face, hops.as_ref().and_then(|hops| hops.get(&face)?.cost), hop.cost));
             }
             let decision =
-                Decision { at: now, router, prefix: prefix.clone(), costs: told, reason: self.reason.clone() };
+                Decision { at: now, router, prefix: prefix.clone(), costs: reported, reason: self.reason.clone() };
             if self.decisions.len() >= MAX_DECISIONS {
                 self.decisions.pop_front();
             }
@@ -471,7 +470,7 @@ impl Brain {
         self.planner.tally()
     }
 
-    /// Prefixes that some router has told of.
+    /// Prefixes that some router has reported.
     pub fn prefixes(&self) -> usize {
         self.names.len()
     }

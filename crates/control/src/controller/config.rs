@@ -43,7 +43,7 @@ pub struct ControlConfig {
     pub peer: Option<SocketAddr>,
     /// T_p: how often routers report.
     pub period: Duration,
-    /// Whether decisions are told and not carried out.
+    /// Whether decisions are reported and not carried out.
     pub dry_run: bool,
     /// How both sides prove who they are; none only with routers on loopback.
     pub tls: Option<TlsConfig>,

@@ -6,7 +6,7 @@ use crate::proto::gnmi::{Notification, Path, TypedValue, typed_value};
 use ndnweir_wire::Name;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Faces and next hops of one router at most; what it tells beyond them is left out.
+/// Faces and next hops of one router at most; what it reports beyond them is left out.
 const MAX_FACES: usize = 4096;
 const MAX_HOPS: usize = 65_536;
 /// Bytes of a prefix.

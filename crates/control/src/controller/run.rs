@@ -1,8 +1,8 @@
-//! The controller's process: sessions, the brain, elections, and what it tells.
+//! The controller's process: sessions, the brain, elections, and what it reports.
 
 use super::brain::{Brain, Costs};
 use super::config::ControlConfig;
-use super::session::{Heard, Order, endpoint, keep, tls};
+use super::session::{FromRouter, Order, endpoint, keep, tls};
 use super::status::{Own, Status, metrics, status};
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_net::exporter::Exporter;
@@ -65,7 +65,7 @@ struct Controller {
     own: Own,
     orders: Vec<mpsc::Sender<Order>>,
     exporter: Option<Exporter>,
-    /// When the last signal was heard that led to an order.
+    /// When the last signal came that led to an order.
     acted: Option<Instant>,
 }
 
@@ -85,7 +85,7 @@ impl Controller {
         self.give(orders);
     }
 
-    /// Sends orders, or tells what they would be.
+    /// Sends orders, or reports what they would be.
     fn give(&mut self, all: Vec<Costs>) {
         if all.is_empty() {
             return;
@@ -117,25 +117,25 @@ impl Controller {
             let router = costs.router;
             let order = Order { costs, election: self.own.election };
             if let Err(mpsc::error::TrySendError::Full(order)) = self.orders[router].try_send(order) {
-                self.own.counts.refused += 1;
+                self.own.counts.rejected += 1;
                 let now = self.now();
-                let more = self.brain.refused(now, &order.costs);
-                debug_assert!(more.is_empty(), "a refusal leads to no order at once");
+                let more = self.brain.rejected(now, &order.costs);
+                debug_assert!(more.is_empty(), "a rejection leads to no order at once");
             }
         }
     }
 
-    fn hear(&mut self, router: usize, heard: Heard) {
+    fn take(&mut self, router: usize, message: FromRouter) {
         let now = self.now();
         let name = self.config.routers[router].name.clone();
-        match heard {
-            Heard::Connected(mirror) => {
+        match message {
+            FromRouter::Connected(mirror) => {
                 tracing::info!(router = name, faces = mirror.faces.len(), prefixes = mirror.fib.len(), "connected");
                 self.own.lost[router] = None;
                 let orders = self.brain.connected(now, router, Some(*mirror));
                 self.give(orders);
             }
-            Heard::Lost(why) => {
+            FromRouter::Lost(why) => {
                 if self.own.lost[router].as_ref() != Some(&why) {
                     tracing::warn!(router = name, why, "not connected");
                 }
@@ -143,29 +143,29 @@ impl Controller {
                 let orders = self.brain.connected(now, router, None);
                 self.give(orders);
             }
-            Heard::Notification(notification) => {
-                let orders = self.brain.heard(now, router, &notification);
+            FromRouter::Notification(notification) => {
+                let orders = self.brain.notified(now, router, &notification);
                 self.give(orders);
             }
-            Heard::Answered(costs, Ok(())) => {
+            FromRouter::Answered(costs, Ok(())) => {
                 let orders = self.brain.accepted(now, &costs);
                 self.give(orders);
                 self.own.counts.last_latency = self.acted.map(|at| at.elapsed().as_secs_f64());
             }
-            Heard::Answered(costs, Err(status)) => {
-                self.own.counts.refused += 1;
-                tracing::warn!(router = name, prefix = %costs.prefix, why = status.message(), "an order was refused");
+            FromRouter::Answered(costs, Err(status)) => {
+                self.own.counts.rejected += 1;
+                tracing::warn!(router = name, prefix = %costs.prefix, why = status.message(), "an order was rejected");
                 if status.code() == Code::PermissionDenied && self.own.leads {
                     tracing::warn!("another controller leads: this one stands by");
                     self.own.leads = false;
                 }
-                let orders = self.brain.refused(now, &costs);
+                let orders = self.brain.rejected(now, &costs);
                 self.give(orders);
             }
         }
     }
 
-    fn tell(&self) {
+    fn publish(&self) {
         if let Some(exporter) = &self.exporter {
             let status = status(self.now(), &self.config, &self.brain, &self.own);
             exporter.publish(metrics(&status));
@@ -191,7 +191,7 @@ async fn run(config: ControlConfig, exporter: Option<Exporter>) -> Result<(), Co
     let period = config.period;
     let every = std::time::Duration::from_nanos(period.nanos());
     let secured = config.tls.as_ref().map(tls).transpose().map_err(ControlError::Config)?;
-    let (send, mut heard) = mpsc::channel(WAITING);
+    let (send, mut from_routers) = mpsc::channel(WAITING);
     let mut orders = Vec::new();
     for (number, router) in config.routers.iter().enumerate() {
         let failed = |error| ControlError::Config(format!("router {}: {error}", router.name));
@@ -212,12 +212,12 @@ async fn run(config: ControlConfig, exporter: Option<Exporter>) -> Result<(), Co
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            Some((router, told)) = heard.recv() => controller.hear(router, told),
+            Some((router, message)) = from_routers.recv() => controller.take(router, message),
             _ = ticks.tick() => {
                 let now = controller.now();
                 let orders = controller.brain.tick(now);
                 controller.give(orders);
-                controller.tell();
+                controller.publish();
             }
             answer = async { match &mut peer { Some(peer) => peer.recv().await, None => std::future::pending().await } } => {
                 let other = answer.flatten();

@@ -21,12 +21,12 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Bytes of the largest message of a router.
 const MAX_MESSAGE: usize = 16 << 20;
-/// Notifications before all present values are told.
+/// Notifications before all present values are reported.
 const MAX_INITIAL: usize = 1 << 20;
 
 /// What comes from a router.
-pub(super) enum Heard {
-    /// Connected; all it told at first.
+pub(super) enum FromRouter {
+    /// Connected; all it reported at first.
     Connected(Box<Mirror>),
     /// Not connected any more.
     Lost(String),
@@ -120,7 +120,7 @@ pub(super) async fn keep(
     router: usize,
     endpoint: Endpoint,
     period: Duration,
-    heard: mpsc::Sender<(usize, Heard)>,
+    to_controller: mpsc::Sender<(usize, FromRouter)>,
     mut orders: mpsc::Receiver<Order>,
 ) {
     let mut pause = FIRST_PAUSE;
@@ -128,7 +128,7 @@ pub(super) async fn keep(
         let why = match endpoint.connect().await {
             Ok(channel) => {
                 pause = FIRST_PAUSE;
-                serve(router, channel, period, &heard, &mut orders).await
+                serve(router, channel, period, &to_controller, &mut orders).await
             }
             Err(error) => {
                 use std::error::Error;
@@ -138,9 +138,9 @@ pub(super) async fn keep(
         };
         while let Ok(order) = orders.try_recv() {
             let lost = Status::unavailable("the router is not connected");
-            let _ = heard.send((router, Heard::Answered(order.costs, Err(lost)))).await;
+            let _ = to_controller.send((router, FromRouter::Answered(order.costs, Err(lost)))).await;
         }
-        if heard.send((router, Heard::Lost(why.message().to_owned()))).await.is_err() {
+        if to_controller.send((router, FromRouter::Lost(why.message().to_owned()))).await.is_err() {
             return;
         }
         tokio::time::sleep(pause).await;
@@ -152,7 +152,7 @@ async fn serve(
     router: usize,
     channel: Channel,
     period: Duration,
-    heard: &mpsc::Sender<(usize, Heard)>,
+    to_controller: &mpsc::Sender<(usize, FromRouter)>,
     orders: &mut mpsc::Receiver<Order>,
 ) -> Status {
     let mut client = GNmiClient::new(channel).max_decoding_message_size(MAX_MESSAGE);
@@ -169,12 +169,12 @@ async fn serve(
     loop {
         tokio::select! {
             message = stream.message() => {
-                let told = match message {
+                let reported = match message {
                     Ok(Some(message)) => message.response,
                     Ok(None) => return Status::unavailable("the router ended the stream"),
                     Err(status) => return status,
                 };
-                let told = match (told, &mut initial) {
+                let reported = match (reported, &mut initial) {
                     (Some(subscribe_response::Response::Update(notification)), Some(mirror)) => {
                         count += 1;
                         if count > MAX_INITIAL {
@@ -184,15 +184,15 @@ async fn serve(
                         continue;
                     }
                     (Some(subscribe_response::Response::Update(notification)), None) => {
-                        Heard::Notification(Box::new(notification))
+                        FromRouter::Notification(Box::new(notification))
                     }
                     (Some(subscribe_response::Response::SyncResponse(_)), of) => match of.take() {
-                        Some(mirror) => Heard::Connected(mirror),
+                        Some(mirror) => FromRouter::Connected(mirror),
                         None => continue,
                     },
                     _ => continue,
                 };
-                if heard.send((router, told)).await.is_err() {
+                if to_controller.send((router, reported)).await.is_err() {
                     return Status::cancelled("the controller ends");
                 }
             }
@@ -202,7 +202,7 @@ async fn serve(
                 request.set_timeout(PATIENCE);
                 let answer = client.set(request).await.map(drop);
                 let unreachable = answer.as_ref().err().filter(|status| status.code() == Code::Unavailable).cloned();
-                if heard.send((router, Heard::Answered(order.costs, answer))).await.is_err() {
+                if to_controller.send((router, FromRouter::Answered(order.costs, answer))).await.is_err() {
                     return Status::cancelled("the controller ends");
                 }
                 if let Some(status) = unreachable {

@@ -1,4 +1,4 @@
-//! What the controller tells of itself: JSON for `ndnweir control status` and other controllers, and metrics.
+//! What the controller reports of itself: JSON for `ndnweir control status` and other controllers, and metrics.
 
 use super::brain::Brain;
 use super::config::ControlConfig;
@@ -13,7 +13,7 @@ pub struct Status {
     pub leads: bool,
     /// The election with which it does.
     pub election: u64,
-    /// Whether decisions are told and not carried out.
+    /// Whether decisions are reported and not carried out.
     pub dry_run: bool,
     /// The scheme whose planner decides.
     pub scheme: String,
@@ -36,7 +36,7 @@ pub struct RouterStatus {
     pub name: String,
     /// Its address.
     pub address: String,
-    /// `heard`, `stale` (silent for three periods) or `lost`.
+    /// `reporting`, `stale` (silent for three periods) or `lost`.
     pub state: String,
     /// Why it is lost.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,7 +65,7 @@ pub struct LinkStatus {
 /// Running counts.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Counts {
-    /// Signals heard.
+    /// Signals received.
     pub signals: u64,
     /// Of these, left to consumers, as congestion is severe.
     pub sieved: u64,
@@ -81,8 +81,8 @@ pub struct Counts {
     pub switches: u64,
     /// All orders.
     pub orders: u64,
-    /// Of these, refused or lost.
-    pub refused: u64,
+    /// Of these, rejected or lost.
+    pub rejected: u64,
     /// From the arrival of the last signal that was answered with an order to the router's answer, in seconds.
     pub last_latency: Option<f64>,
 }
@@ -115,9 +115,9 @@ pub(super) fn status(now: Time, config: &ControlConfig, brain: &Brain, own: &Own
     let name = |router: usize| config.routers.get(router).map_or_else(String::new, |router| router.name.clone());
     let routers = config.routers.iter().enumerate().map(|(number, router)| {
         let why = own.lost.get(number).cloned().flatten();
-        let state = match (&why, brain.is_heard(now, number)) {
+        let state = match (&why, brain.is_reporting(now, number)) {
             (Some(_), _) => "lost",
-            (None, true) => "heard",
+            (None, true) => "reporting",
             (None, false) => "stale",
         };
         RouterStatus { name: router.name.clone(), address: router.address.clone(), state: state.into(), why }
@@ -170,19 +170,19 @@ pub(super) fn metrics(status: &Status) -> String {
         let _ = writeln!(text, "# HELP ndnweir_control_{name} {help}");
         let _ = writeln!(text, "# TYPE ndnweir_control_{name} {kind}\nndnweir_control_{name} {value}");
     };
-    let heard = status.routers.iter().filter(|router| router.state == "heard").count();
+    let reported = status.routers.iter().filter(|router| router.state == "reporting").count();
     one("leads", "gauge", "Whether this controller gives orders.", f64::from(u8::from(status.leads)));
     one("routers", "gauge", "Routers of the configuration.", status.routers.len() as f64);
-    one("routers_heard", "gauge", "Routers whose reports are recent.", heard as f64);
+    one("routers_reporting", "gauge", "Routers whose reports are recent.", reported as f64);
     one("links", "gauge", "Links between routers, by direction.", status.links.len() as f64);
-    one("signals_total", "counter", "Signals heard.", status.counts.signals as f64);
+    one("signals_total", "counter", "Signals received.", status.counts.signals as f64);
     one("signals_sieved_total", "counter", "Signals left to consumers.", status.counts.sieved as f64);
     let counts = &status.counts;
     let ignored = counts.unknown + counts.without_shunt + counts.not_better + counts.held;
     one("signals_without_switch_total", "counter", "Signals without a better path, or held back.", ignored as f64);
     one("switches_total", "counter", "Orders that change a best next hop.", status.counts.switches as f64);
     one("orders_total", "counter", "Orders.", status.counts.orders as f64);
-    one("orders_refused_total", "counter", "Orders refused or lost.", status.counts.refused as f64);
+    one("orders_rejected_total", "counter", "Orders rejected or lost.", status.counts.rejected as f64);
     let latency = status.counts.last_latency.unwrap_or(f64::NAN);
     one("order_latency_seconds", "gauge", "From the last signal with an order to its answer.", latency);
     let _ = writeln!(text, "# HELP ndnweir_control_link_utilization Arriving bits over capacity, as last reported.");

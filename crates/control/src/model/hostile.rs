@@ -102,7 +102,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
     #[test]
-    fn any_path_is_refused_or_stands_for_places_of_the_model(prefix in path(), rest in path()) {
+    fn any_path_is_rejected_or_stands_for_places_of_the_model(prefix in path(), rest in path()) {
         let tree = tree();
         if let Ok(pattern) = Pattern::read(Some(&prefix), &rest) {
             let mut found = Vec::new();
@@ -117,7 +117,7 @@ proptest! {
     }
 
     #[test]
-    fn any_set_is_refused_or_becomes_changes_within_their_limits(
+    fn any_set_is_rejected_or_becomes_changes_within_their_limits(
         (prefix, delete) in (path(), proptest::collection::vec(path(), 0..3)),
         (replace, update) in (updates(), updates()),
     ) {
@@ -142,8 +142,8 @@ proptest! {
         let mut mirror = Mirror::default();
         for _ in 0..2 {
             let prefix = Some(prefix.clone());
-            let told = Notification { prefix, update: update.clone(), delete: delete.clone(), ..Notification::default() };
-            mirror.take(&told);
+            let reported = Notification { prefix, update: update.clone(), delete: delete.clone(), ..Notification::default() };
+            mirror.take(&reported);
         }
         let hops = mirror.fib.values().map(std::collections::BTreeMap::len).sum::<usize>();
         prop_assert!(hops <= update.len() && mirror.faces.len() <= update.len());

@@ -13,7 +13,7 @@ pub mod value;
 
 use tonic::Status;
 
-/// Name, organisation and version of the model, as Capabilities tell them.
+/// Name, organisation and version of the model, as Capabilities report them.
 pub const MODEL: (&str, &str, &str) = ("ndnweir-router", "ndnweir", "2026-11-24");
 
 /// An answer, or the status that says why there is none.

@@ -87,7 +87,7 @@ fn fib_node(fib: &mut Node, entries: &[EntryReport], rates: &BTreeMap<(PrefixId,
     }
 }
 
-/// All that the model tells of a forwarder.
+/// All that the model says of a forwarder.
 pub fn tree(report: &RouterReport, fib: &[EntryReport]) -> Node {
     let mut root = Node::container();
     let ndn = root.child("ndn", false);

@@ -25,7 +25,7 @@ pub enum Kind {
 pub enum Schema {
     /// Children by name.
     Container(&'static [(&'static str, Schema)]),
-    /// Entries, told apart by this key, with children by name.
+    /// Entries, distinguished by this key, with children by name.
     List(&'static str, &'static [(&'static str, Schema)]),
     /// A value; whether it is configuration.
     Leaf(Kind, bool),
@@ -167,7 +167,7 @@ impl Schema {
         self.children().iter().find(|(known, _)| *known == name).map(|(known, schema)| (*known, schema))
     }
 
-    /// The key that tells entries apart.
+    /// The key that distinguishes entries.
     pub fn key(&self) -> Option<&'static str> {
         match self {
             List(key, _) => Some(key),

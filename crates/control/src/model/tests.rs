@@ -73,8 +73,8 @@ fn wildcards_stand_for_every_place_once() {
 }
 
 #[test]
-fn a_path_outside_the_model_is_refused_with_what_there_is() {
-    for (wrong, told) in [
+fn a_path_outside_the_model_is_rejected_with_what_there_is() {
+    for (wrong, reported) in [
         ("/nothing", "/ has ndn"),
         ("/ndn/faces/face/nothing", "/ndn/faces/face has id, config, state"),
         ("/ndn/pit/state/entries/more", "is a leaf"),
@@ -84,7 +84,7 @@ fn a_path_outside_the_model_is_refused_with_what_there_is() {
         (&"/ndn".repeat(20), "more than 16 elements"),
     ] {
         let status = Pattern::read(None, &path(wrong)).unwrap_err();
-        assert!(status.code() == Code::InvalidArgument && status.message().contains(told), "{wrong}: {status}");
+        assert!(status.code() == Code::InvalidArgument && status.message().contains(reported), "{wrong}: {status}");
     }
     let origin = Path { origin: "cli".into(), ..path("/ndn") };
     assert!(Pattern::read(None, &origin).unwrap_err().message().contains("origin"));
@@ -168,9 +168,9 @@ fn deletions_come_first_and_a_replacement_takes_away_what_it_does_not_name() {
 }
 
 #[test]
-fn what_cannot_be_set_is_refused_with_its_path() {
+fn what_cannot_be_set_is_rejected_with_its_path() {
     let cost = "/ndn/fib/entry[prefix=|a]/next-hop[face=257]/config/cost";
-    for (at, value, told) in [
+    for (at, value, reported) in [
         (cost, ietf(json!("x")), "whole number"),
         (cost, ietf(json!(-1)), "whole number"),
         (cost, ietf(json!(4_294_967_296_u64)), "4294967295"),
@@ -189,7 +189,7 @@ fn what_cannot_be_set_is_refused_with_its_path() {
     ] {
         let request = SetRequest { update: vec![update(at, value)], ..SetRequest::default() };
         let status = read(&request, &tree()).unwrap_err();
-        assert!(status.message().contains(told), "{at}: {status}");
+        assert!(status.message().contains(reported), "{at}: {status}");
     }
     let state = SetRequest { delete: vec![path("/ndn/pit/state/entries")], ..SetRequest::default() };
     assert_eq!(read(&state, &tree()).unwrap_err().code(), Code::InvalidArgument);

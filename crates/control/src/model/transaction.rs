@@ -20,7 +20,7 @@ const MAX_LEAVES: usize = 65_536;
 /// What leaves shall be; none is taken away.
 type Wanted = BTreeMap<Vec<Step>, Option<Value>>;
 
-/// The changes of a Set with the paths of the leaves that each is for, and the results to be told.
+/// The changes of a Set with the paths of the leaves that each is for, and the results to be reported.
 #[derive(Debug, Default)]
 pub struct Transaction {
     /// In order.
@@ -71,9 +71,9 @@ impl Reader<'_> {
                 let key = path.len().checked_sub(2).and_then(|at| path[at].key.clone());
                 match (key, path.last()) {
                     (Some((name, value)), Some(last)) if last.name == name => {
-                        let told = json.as_str().map_or_else(|| json.to_string(), str::to_owned);
-                        let remedy = || format!("{}: the key is {value}, not {told}", text(&path));
-                        if told == value { Ok(()) } else { Err(Status::invalid_argument(remedy())) }
+                        let reported = json.as_str().map_or_else(|| json.to_string(), str::to_owned);
+                        let remedy = || format!("{}: the key is {value}, not {reported}", text(&path));
+                        if reported == value { Ok(()) } else { Err(Status::invalid_argument(remedy())) }
                     }
                     _ => Err(read_only(&path)),
                 }

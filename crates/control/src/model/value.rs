@@ -120,7 +120,7 @@ pub fn to_json(node: &Node, schema: &Schema, selection: Selection, ietf: bool, t
                 let Some((name, of)) = schema.child(name) else { continue };
                 let named = if top && ietf { format!("{}:{name}", super::MODEL.0) } else { name.to_owned() };
                 if schema.key() == Some(name) {
-                    // An entry is told apart whatever is selected.
+                    // An entry is distinguished whatever is selected.
                     keys.extend(to_json(child, of, Selection::All, ietf, false).map(|value| (named, value)));
                 } else if let Some(value) = to_json(child, of, selection, ietf, false) {
                     found = true;

@@ -13,10 +13,13 @@ use tonic::Code;
 #[tokio::test]
 async fn capabilities_tell_model_encodings_and_version() {
     let agent = Agent::start();
-    let told = agent.client().await.capabilities(CapabilityRequest::default()).await.unwrap().into_inner();
-    assert_eq!((told.supported_models[0].name.as_str(), told.g_nmi_version.as_str()), ("ndnweir-router", "0.10.0"));
+    let reported = agent.client().await.capabilities(CapabilityRequest::default()).await.unwrap().into_inner();
+    assert_eq!(
+        (reported.supported_models[0].name.as_str(), reported.g_nmi_version.as_str()),
+        ("ndnweir-router", "0.10.0")
+    );
     let encodings = [Encoding::JsonIetf, Encoding::Proto, Encoding::Json].map(i32::from);
-    assert_eq!(told.supported_encodings, encodings);
+    assert_eq!(reported.supported_encodings, encodings);
 }
 
 #[tokio::test]
@@ -29,8 +32,8 @@ async fn a_get_tells_what_the_forwarder_reports_of_itself() {
         encoding: encoding.into(),
         ..GetRequest::default()
     };
-    let told = client.get(get("/ndn/faces", DataType::All, Encoding::JsonIetf)).await.unwrap().into_inner();
-    let json = json_of(&told.notification[0].update[0]);
+    let reported = client.get(get("/ndn/faces", DataType::All, Encoding::JsonIetf)).await.unwrap().into_inner();
+    let json = json_of(&reported.notification[0].update[0]);
     let report = agent.ask(|daemon| daemon.report());
     let faces = json["ndnweir-router:face"].as_array().unwrap();
     assert_eq!(faces.len(), report.faces.len());

@@ -15,8 +15,8 @@ async fn costs_of_a_prefix_change_together_or_not_at_all() {
     let agent = Agent::start();
     let [a, b] = agent.faces();
     let mut client = agent.client().await;
-    let told = client.set(set(vec![cost(a, 7), cost(b, 3)])).await.unwrap().into_inner();
-    assert_eq!((told.response.len(), agent.costs()), (2, vec![7, 3]));
+    let reported = client.set(set(vec![cost(a, 7), cost(b, 3)])).await.unwrap().into_inner();
+    assert_eq!((reported.response.len(), agent.costs()), (2, vec![7, 3]));
     let half = client.set(set(vec![cost(a, 1), cost(b, 1), cost(9999, 1)])).await.unwrap_err();
     assert!(half.code() == Code::NotFound && half.message().contains("nothing has changed"), "{half}");
     assert_eq!(agent.costs(), [7, 3]);

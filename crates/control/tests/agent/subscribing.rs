@@ -44,13 +44,13 @@ impl Subscriber {
         Ok(answer.expect("an answer in time")?.and_then(|answer| answer.response))
     }
 
-    /// What comes until all present values are told.
+    /// What comes until all present values are reported.
     async fn all(&mut self) -> Result<Vec<Notification>, Status> {
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         loop {
             match self.next().await? {
-                Some(Response::Update(notification)) => told.push(notification),
-                Some(Response::SyncResponse(true)) => return Ok(told),
+                Some(Response::Update(notification)) => reported.push(notification),
+                Some(Response::SyncResponse(true)) => return Ok(reported),
                 other => panic!("{other:?}"),
             }
         }
@@ -125,17 +125,21 @@ async fn changes_come_when_they_happen_all_again_at_a_heartbeat_and_what_ends_is
     let mut subscriber = Subscriber::new(&mut client, list(Mode::Stream, vec![beats])).await.unwrap();
     subscriber.all().await.unwrap();
     client.set(set(vec![cost(a, 8), cost(b, 9)])).await.unwrap();
-    let told = subscriber.notification().await;
-    assert_eq!(numbers(std::slice::from_ref(&told)), [8, 9], "costs of a prefix are told together: {told:?}");
+    let reported = subscriber.notification().await;
+    assert_eq!(
+        numbers(std::slice::from_ref(&reported)),
+        [8, 9],
+        "costs of a prefix are reported together: {reported:?}"
+    );
     assert_eq!(numbers(&[subscriber.notification().await]), [8, 9], "the heartbeat");
     agent.ask(move |daemon| {
         use ndnweir_net::mgmt::ManagedForwarder;
         daemon.destroy_face(a);
     });
     loop {
-        let told = subscriber.notification().await;
-        if !told.delete.is_empty() {
-            let gone = &told.delete[0].elem[0];
+        let reported = subscriber.notification().await;
+        if !reported.delete.is_empty() {
+            let gone = &reported.delete[0].elem[0];
             assert_eq!((gone.name.as_str(), gone.key["face"].as_str()), ("next-hop", a.to_string().as_str()));
             break;
         }
@@ -155,7 +159,7 @@ async fn with_updates_only_present_values_are_not_told() {
 }
 
 #[tokio::test]
-async fn a_state_that_is_told_whole_is_atomic() {
+async fn a_state_that_is_reported_whole_is_atomic() {
     let agent = Agent::start();
     let mut client = agent.client().await;
     let once = list(Mode::Once, vec![of("/ndn/faces/face/state", SubscriptionMode::TargetDefined, 0)]);
@@ -167,7 +171,7 @@ async fn a_state_that_is_told_whole_is_atomic() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_subscribed_to_is_refused_and_the_agent_goes_on() {
+async fn what_cannot_be_subscribed_to_is_rejected_and_the_agent_goes_on() {
     let agent = Agent::start();
     let mut client = agent.client().await;
     let fast = of(RATES, SubscriptionMode::Sample, 1);
@@ -204,7 +208,7 @@ async fn what_cannot_be_subscribed_to_is_refused_and_the_agent_goes_on() {
 #[tokio::test]
 async fn streams_are_bounded_and_the_forwarder_is_not_delayed_by_those_who_do_not_read() {
     let agent = Agent::start();
-    let (mut open, mut refused) = (Vec::new(), 0);
+    let (mut open, mut rejected) = (Vec::new(), 0);
     for _ in 0..4 {
         let mut client = agent.client().await;
         for _ in 0..50 {
@@ -214,13 +218,13 @@ async fn streams_are_bounded_and_the_forwarder_is_not_delayed_by_those_who_do_no
                 Ok(Ok(subscriber)) => open.push(subscriber),
                 Ok(Err(status)) => {
                     assert_eq!(status.code(), Code::ResourceExhausted);
-                    refused += 1;
+                    rejected += 1;
                 }
                 Err(_) => panic!("no answer"),
             }
         }
     }
-    assert_eq!((open.len(), refused), (128, 72));
+    assert_eq!((open.len(), rejected), (128, 72));
     tokio::time::sleep(Duration::from_secs(1)).await;
     let start = Instant::now();
     for _ in 0..100 {

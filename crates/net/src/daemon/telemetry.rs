@@ -1,4 +1,4 @@
-//! What a forwarder tells a controller: its faces with the state of their links, its FIB, its tables.
+//! What a forwarder reports to a controller: its faces with the state of their links, its FIB, its tables.
 
 use super::Daemon;
 use super::faces::Transport;
@@ -143,7 +143,7 @@ pub struct EntryReport {
 }
 
 impl Daemon {
-    /// Takes what the meter reports. Without someone to tell, it is left to the node, which bounds it.
+    /// Takes what the meter reports. Without someone to report to, it is left to the node, which bounds it.
     pub(super) fn take_reports(&mut self) {
         if self.jobs.is_none() {
             return;
@@ -208,15 +208,15 @@ impl Daemon {
         let routes: Vec<_> = self.forwarder.routes().map(|r| (r.prefix.to_owned(), r.id, r.hops.to_vec())).collect();
         let mut entries = Vec::with_capacity(routes.len());
         for (prefix, id, hops) in routes {
-            let mut told = Vec::with_capacity(hops.len());
+            let mut reported = Vec::with_capacity(hops.len());
             for hop in hops.iter().filter(|hop| hop.face != own) {
                 let Some(face) = self.faces.number(hop.face) else { continue };
                 let route_cost = self.route_cost(&prefix, face);
                 let configured = self.configured.get(&(prefix.clone(), face)).copied();
-                told.push(HopReport { face, cost: hop.cost, route_cost, configured });
+                reported.push(HopReport { face, cost: hop.cost, route_cost, configured });
             }
-            if !told.is_empty() {
-                entries.push(EntryReport { prefix, id, hops: told });
+            if !reported.is_empty() {
+                entries.push(EntryReport { prefix, id, hops: reported });
             }
         }
         entries

@@ -40,7 +40,7 @@ fn mirror(router: usize, prefix: &str) -> Mirror {
 }
 
 impl Net {
-    /// All routers are heard; the producer's own prefix is `produced`.
+    /// All routers report; the producer's own prefix is `produced`.
     fn new(produced: &str) -> Net {
         let scheme = Scheme::named("ndnsieve").unwrap();
         let brain = Brain::new(&scheme, 4, Duration::from_millis(3 * PERIOD), 1);
@@ -60,16 +60,16 @@ impl Net {
             for face in faces {
                 let used = if (router, *face) == busy { 0.95 } else { 0.1 };
                 let leaves = [("utilization", V::DoubleVal(used)), ("occupancy", V::DoubleVal(0.2))];
-                let told = notification(&format!("/ndn/faces/face[{face}]/state"), &leaves);
-                orders.extend(self.brain.heard(at(ms), router, &told));
+                let reported = notification(&format!("/ndn/faces/face[{face}]/state"), &leaves);
+                orders.extend(self.brain.notified(at(ms), router, &reported));
             }
         }
         orders
     }
 
     fn signal(&mut self, ms: u64, (router, face): (usize, u64), count: u64) -> Vec<Costs> {
-        let told = notification(&format!("/ndn/faces/face[{face}]/state"), &[("signals", V::UintVal(count))]);
-        self.brain.heard(at(ms), router, &told)
+        let reported = notification(&format!("/ndn/faces/face[{face}]/state"), &[("signals", V::UintVal(count))]);
+        self.brain.notified(at(ms), router, &reported)
     }
 
     fn costs(orders: &[Costs]) -> Vec<(usize, String, Vec<u64>)> {
@@ -105,17 +105,17 @@ fn a_producer_of_a_longer_prefix_is_one_of_the_shorter() {
 }
 
 #[test]
-fn a_router_that_is_silent_for_three_periods_is_left_out_until_it_is_heard() {
+fn a_router_that_is_silent_for_three_periods_is_left_out_until_it_is_reporting() {
     let mut net = Net::new("/t");
     net.report(1500, (3, 1));
     for router in [0, 1, 3] {
         // Router 2 says nothing any more.
         for ms in [2000, 2500, 3000, 3500] {
-            net.brain.heard(at(ms), router, &notification("/ndn/faces/face[9]/state", &[]));
+            net.brain.notified(at(ms), router, &notification("/ndn/faces/face[9]/state", &[]));
         }
     }
     net.brain.tick(at(3500));
-    assert!(!net.brain.is_heard(at(3500), 2) && net.brain.is_heard(at(3500), 1));
+    assert!(!net.brain.is_reporting(at(3500), 2) && net.brain.is_reporting(at(3500), 1));
     let up = net.brain.links(at(3500)).iter().filter(|link| link.up).count();
     assert_eq!(up, 4, "those between 0, 1 and 3");
     assert_eq!(net.signal(3600, (3, 1), 1), [], "the only way around is unknown");
@@ -141,7 +141,7 @@ fn a_refused_order_is_given_again_after_a_period() {
     net.report(1500, (3, 1));
     let orders = net.signal(1600, (3, 1), 1);
     assert_eq!(orders.len(), 1);
-    net.brain.refused(at(1610), &orders[0]);
+    net.brain.rejected(at(1610), &orders[0]);
     assert_eq!(Net::costs(&net.brain.tick(at(2200))), [(0, "/t".into(), vec![2, 1])], "it is given once more");
 }
 
@@ -151,7 +151,7 @@ fn names_of_one_node_are_no_prefixes_of_a_network() {
     for name in ["|localhost|nfd", "|localhop|x"] {
         let place = format!("/ndn/fib/entry[{name}]");
         let hops = [("next-hop[1]/state/cost", V::UintVal(1)), ("next-hop[2]/state/cost", V::UintVal(2))];
-        net.brain.heard(at(10), 0, &notification(&place, &hops));
+        net.brain.notified(at(10), 0, &notification(&place, &hops));
     }
     assert_eq!(net.brain.prefixes(), 1);
 }

@@ -29,13 +29,13 @@ fn uint(number: u64) -> typed_value::Value {
 }
 
 #[test]
-fn samples_are_told_before_signals_and_a_signal_once() {
+fn samples_are_reported_before_signals_and_a_signal_once() {
     let mut mirror = Mirror::default();
     let double = typed_value::Value::DoubleVal;
     let face = "/ndn/faces/face[7]/state";
-    let told = mirror
+    let reported = mirror
         .take(&notification(face, &[("signals", uint(3)), ("utilization", double(0.9)), ("occupancy", double(0.1))]));
-    assert_eq!(told, [Event::Sample(7), Event::Signal(7)]);
+    assert_eq!(reported, [Event::Sample(7), Event::Signal(7)]);
     assert_eq!(mirror.take(&notification(face, &[("signals", uint(3))])), []);
     assert_eq!(mirror.take(&notification(face, &[("signals", uint(5))])), [Event::Signal(7)], "two in one period");
     assert_eq!(mirror.take(&notification(face, &[("signals", uint(0))])), [], "the router has begun anew");
