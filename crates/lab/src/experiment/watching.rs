@@ -4,9 +4,7 @@ use crate::metrics::Collector;
 use crate::results::Series;
 use ndnweir_core::units::Time;
 use ndnweir_sim::PacketTap;
-use ndnweir_sim::observer::{
-    ConsumerId, Delivery, DirectedLinkId, FlowEvent, NodeId, Observer, PathId, Snapshot,
-};
+use ndnweir_sim::observer::{ConsumerId, Delivery, DirectedLinkId, FlowEvent, NodeId, Observer, PathId, Snapshot};
 
 /// Takes the values of bins that are complete: the number of the first of them, and what is known of them
 /// (`SeriesKind::{Network, Consumers, Links, Packets}`). Every bin comes once, in order; they are those that the run's

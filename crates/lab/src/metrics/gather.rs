@@ -29,7 +29,9 @@ impl Means {
         self.count[bin] += 1;
     }
     pub(super) fn column(&self, bins: &Range<usize>) -> Vec<f64> {
-        bins.clone().map(|b| if self.count[b] > 0 { self.sum[b] / f64::from(self.count[b]) } else { f64::NAN }).collect()
+        bins.clone()
+            .map(|b| if self.count[b] > 0 { self.sum[b] / f64::from(self.count[b]) } else { f64::NAN })
+            .collect()
     }
 }
 

@@ -39,7 +39,8 @@ pub fn write(experiment: &Experiment, path: &Path, stop: &AtomicBool) -> Result<
     let names = trace::names(experiment, &inputs.network);
     let file = BufWriter::new(File::create(path).map_err(failed)?);
     let mut writer = PerfettoWriter::new(file, Tracks::new(&inputs.info), names);
-    let finished = experiment.run_one(&inputs, scheme, seed, stop, Watching { tap: Some(&mut writer), ..Watching::default() })?;
+    let finished =
+        experiment.run_one(&inputs, scheme, seed, stop, Watching { tap: Some(&mut writer), ..Watching::default() })?;
     if let Some(finished) = finished {
         writer.flush();
         counters::write(&mut writer, &inputs.info, &finished.run);
