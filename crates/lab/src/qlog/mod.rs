@@ -214,17 +214,26 @@ mod tests {
         writer.arrived(at(360), 0, &arrival(7, None, 1));
         writer.requested(at(361), 0, 8, 30);
         writer.arrived(at(421), 0, &arrival(8, Some(60), 0));
-        let counters = FetcherCounters { window: 2.5, in_flight: 1, srtt: Duration::from_millis(60), ..Default::default() };
+        let counters =
+            FetcherCounters { window: 2.5, in_flight: 1, srtt: Duration::from_millis(60), ..Default::default() };
         writer.state(at(421), 0, &counters);
         writer.requested(at(421), 5, 1, 30);
         let all = events(writer);
         let names: Vec<&str> = all[1..].iter().map(|e| e["name"].as_str().unwrap()).collect();
         let expected = [
-            "ndn:interest_sent", "transport:packet_sent",
-            "ndn:interest_lost", "recovery:packet_lost", "ndn:interest_sent", "transport:packet_sent",
-            "ndn:data_received", "transport:packet_received",
-            "ndn:interest_sent", "transport:packet_sent",
-            "ndn:data_received", "transport:packet_received", "recovery:metrics_updated",
+            "ndn:interest_sent",
+            "transport:packet_sent",
+            "ndn:interest_lost",
+            "recovery:packet_lost",
+            "ndn:interest_sent",
+            "transport:packet_sent",
+            "ndn:data_received",
+            "transport:packet_received",
+            "ndn:interest_sent",
+            "transport:packet_sent",
+            "ndn:data_received",
+            "transport:packet_received",
+            "recovery:metrics_updated",
         ];
         assert_eq!(names, expected);
         assert_eq!(all[4]["data"]["header"]["packet_number"], 0);

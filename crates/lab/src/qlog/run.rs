@@ -38,7 +38,8 @@ pub fn write(experiment: &Experiment, path: &Path, stop: &AtomicBool) -> Result<
     let title = format!("{}, {}, seed {seed}", scenario.name, scheme.name);
     let mut consumers = Consumers { writer: QlogWriter::new(file, &title, shown), numbers };
     let options = RunOptions { stop: Some(stop), ..RunOptions::full() };
-    ndnweir_sim::run(&scenario.network(), scheme, seed, &mut consumers, options).map_err(crate::experiment::Error::from)?;
+    ndnweir_sim::run(&scenario.network(), scheme, seed, &mut consumers, options)
+        .map_err(crate::experiment::Error::from)?;
     consumers.writer.finish().map_err(failed)?;
     Ok(())
 }
