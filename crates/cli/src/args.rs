@@ -156,7 +156,7 @@ pub struct SimArgs {
     #[cfg(feature = "perfetto")]
     #[arg(long, value_name = "FILE")]
     pub perfetto: Option<PathBuf>,
-    /// Also write what consumers of the first run see as qlog, for qvis (see docs/metrics.md)
+    /// Also write what consumers of the first run see as qlog, for qvis (see docs/packet-traces.md)
     #[arg(long, value_name = "FILE.sqlog")]
     pub qlog: Option<PathBuf>,
     /// Also write delay, hop count and path of every Data of the first run to a CSV file

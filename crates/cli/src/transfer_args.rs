@@ -120,7 +120,7 @@ pub struct GetArgs {
     /// Write window, round-trip time and Interests in flight over time; draw with `ndnweir report FILE`
     #[arg(long, value_name = "FILE.csv")]
     pub trace: Option<PathBuf>,
-    /// Write what is requested, arrives and is lost as qlog, for qvis (see docs/metrics.md)
+    /// Write what is requested, arrives and is lost as qlog, for qvis (see docs/packet-traces.md)
     #[arg(long, value_name = "FILE.sqlog")]
     pub qlog: Option<PathBuf>,
     /// Say only errors

@@ -108,7 +108,7 @@ async function showRun(main, id) {
     make("h1", {}, run.scenario), make("p", { class: "lead" }, run.about),
     make("div", { class: "status" }, badge, bar, far, cancel,
       make("span", {}, `${several(run.schemes.length, "scheme")}, ${several(run.seeds.length, "seed")}${run.seeds.length > 1 ? " (charts: the first)" : ""}, ${run.duration_s} s`)),
-    done, trouble, legend, make("div", { class: "row" }, consumer.element, link.element),
+    done, trouble, make("h2", {}, "Over time"), legend, make("div", { class: "row" }, consumer.element, link.element),
     make("div", { class: "charts" }, ...charts.map((c) => c.chart.element)),
     make("h2", {}, "Repeat it"), make("p", {}, "The same command gives the same numbers on every machine."), copier(run.command),
   );

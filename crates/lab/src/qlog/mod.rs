@@ -4,7 +4,7 @@
 //! `group_id`, the consumer. Each thing is there twice: in NDN's terms (`ndn:interest_sent`, `ndn:data_received`,
 //! `ndn:interest_lost`), and as the event of QUIC (draft-ietf-quic-qlog-quic-events-02) that comes nearest, which is what
 //! qvis draws: an Interest is a packet that carries the Data it asks for, the Data is its acknowledgement, and the window
-//! is in bytes of content. docs/metrics.md has the table.
+//! is in bytes of content. docs/packet-traces.md has the table.
 
 mod run;
 
@@ -254,7 +254,8 @@ mod tests {
         let mut writer = QlogWriter::new(io::sink(), "test", [("C1".to_owned(), Bytes::new(1))]);
         (0..MAX_OUTSTANDING as u64 + 10).for_each(|segment| writer.requested(at(1), 0, segment, 30));
         assert_eq!(writer.consumers[0].outstanding.len(), MAX_OUTSTANDING);
-        let mut writer = QlogWriter::new(&mut [0u8; 10][..], "test", [("C1".to_owned(), Bytes::new(1))]);
+        let mut disk = [0u8; 10];
+        let mut writer = QlogWriter::new(&mut disk[..], "test", [("C1".to_owned(), Bytes::new(1))]);
         writer.requested(at(1), 0, 1, 30);
         assert!(writer.finish().is_err());
     }
