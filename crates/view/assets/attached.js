@@ -6,6 +6,8 @@ const FACES = 8;
 function rolling(title, unit) {
   const chart = liveChart(title, unit, { height: 170 });
   const order = [];
+  // The number of a name, by which it has its colour; none if it has no line.
+  chart.number = (name) => order.indexOf(name);
   chart.add = (at, entries) => {
     const fresh = entries.map(([name]) => name).filter((name) => !order.includes(name));
     order.push(...fresh);
@@ -46,9 +48,15 @@ function forwarderCard(card, name) {
   return (event) => {
     const more = event.faces_in_all > event.faces.length ? ` of ${event.faces_in_all}` : "";
     facts.firstChild.textContent = `${several(event.faces.length, "face")}${more}, ${event.pit} pending Interests, ${event.cs} packets in the content store`;
-    body.replaceChildren(...event.faces.map((f) => make("tr", {}, make("td", {}, `${f.face} ${f.uri}`),
+    const named = (f) => `${f.face} ${f.uri}`;
+    charts.forEach(({ metric, chart }) => chart.add(event.at, event.faces.slice(0, FACES).map((f) => [named(f), f[metric]])));
+    // The dot is the colour of the face's lines.
+    const cell = (f) => {
+      const k = charts[0].chart.number(named(f));
+      return make("td", k < 0 ? {} : { class: colourClass(k) }, ...(k < 0 ? [] : [mark(k)]), make("span", {}, named(f)));
+    };
+    body.replaceChildren(...event.faces.map((f) => make("tr", {}, cell(f),
       ...[f.in_mbps, f.out_mbps, f.interests, f.data, f.nacks, f.queue, f.marks, f.drops].map((v) => make("td", {}, short(v))))));
-    charts.forEach(({ metric, chart }) => chart.add(event.at, event.faces.slice(0, FACES).map((f) => [`${f.face} ${f.uri}`, f[metric]])));
   };
 }
 
