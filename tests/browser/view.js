@@ -76,6 +76,9 @@ async function aRunIsMadeAndWatched(browser, url) {
   // The report has no rights here: its origin is its own.
   assert.equal(await page.evaluate(() => origin), "null");
   assert.equal(await page.evaluate(() => fetch("/api/runs").then(() => "read", () => "rejected")), "rejected");
+  // Back from it: the page still knows its owner.
+  await page.goBack();
+  await page.getByRole("link", { name: "Open the report" }).waitFor();
   const own = page.faults.filter((fault) => !/Content Security Policy|Content-Security-Policy|Refused to connect|Connecting to/.test(fault));
   assert.deepEqual(own, []);
   await page.context().close();

@@ -51,6 +51,9 @@ function subjects(label, names, inAll, together) {
   return { element: make("label", {}, make("small", {}, `${label} `), which), which, get at() { return which.value === "" ? null : Number(which.value); } };
 }
 
+// The first changes of the network in words.
+const changes = (events) => events.slice(0, 8).map(([at, text]) => `${+at.toPrecision(4)} s ${text}`).join("; ") + (events.length > 8 ? `; and ${events.length - 8} more` : "");
+
 async function showRun(main, id) {
   const run = await api(`runs/${id}`);
   document.title = `${run.scenario} · ndnweir`;
@@ -108,7 +111,7 @@ async function showRun(main, id) {
     make("h1", {}, run.scenario), make("p", { class: "lead" }, run.about),
     make("div", { class: "status" }, badge, bar, far, cancel,
       make("span", {}, `${several(run.schemes.length, "scheme")}, ${several(run.seeds.length, "seed")}${run.seeds.length > 1 ? " (charts: the first)" : ""}, ${run.duration_s} s`)),
-    done, trouble, make("h2", {}, "Over time"), legend, make("div", { class: "row" }, consumer.element, link.element),
+    done, trouble, make("h2", {}, "Over time"), legend, ...(run.events.length ? [make("p", {}, make("small", {}, `dashed: ${changes(run.events)}`))] : []), make("div", { class: "row" }, consumer.element, link.element),
     make("div", { class: "charts" }, ...charts.map((c) => c.chart.element)),
     make("h2", {}, "Repeat it"), make("p", {}, "The same command gives the same numbers on every machine."), copier(run.command),
   );

@@ -1,4 +1,4 @@
-//! `sim --watch`: consumers and links of one scheme at a time, while its runs are simulated.
+//! `sim --watch`: consumers and links of one scheme at a time, while runs are simulated.
 
 use super::screen::{Error, History, Key, MUTED, Row, STRONG, Screen, rows};
 use ndnweir_lab::experiment::{Experiment, Progress};
@@ -16,10 +16,12 @@ use std::time::Duration;
 /// How often it is drawn.
 const INTERVAL: Duration = Duration::from_millis(80);
 
-/// What is known of one run.
+/// Consumers, and link directions, whose values are kept.
+const MAX_ROWS: usize = 256;
+
+/// What is known of a scheme: of its first seed's run.
 #[derive(Default)]
 struct Known {
-    fraction: f64,
     at_s: f64,
     /// Goodput and window, by consumer.
     consumers: Vec<[History; 2]>,
@@ -29,13 +31,15 @@ struct Known {
 
 struct Shared {
     title: String,
-    /// Scheme and seed of each run.
-    names: Vec<String>,
+    schemes: Vec<String>,
     seeds: usize,
     consumers: Vec<String>,
     links: Vec<String>,
     duration_s: f64,
-    runs: Mutex<Vec<Known>>,
+    /// How far each run is.
+    fractions: Mutex<Vec<f64>>,
+    /// By scheme.
+    known: Mutex<Vec<Known>>,
     over: AtomicBool,
 }
 
@@ -55,23 +59,23 @@ impl RunScreen {
         scenario: &ScenarioInfo,
         stop: &'static AtomicBool,
     ) -> Result<RunScreen, Error> {
-        let names = experiment
-            .schemes
-            .iter()
-            .flat_map(|scheme| experiment.seeds.iter().map(move |seed| format!("{}, seed {seed}", scheme.name)));
-        let names: Vec<String> = names.collect();
+        let consumers: Vec<String> = scenario.consumers.iter().take(MAX_ROWS).map(|c| c.name.clone()).collect();
+        let links: Vec<String> = scenario.links.iter().take(MAX_ROWS).map(|l| l.name.clone()).collect();
+        let schemes: Vec<String> = experiment.schemes.iter().map(|s| s.name.clone()).collect();
         let known = |_: &String| Known {
-            consumers: vec![Default::default(); scenario.consumers.len()],
-            links: vec![Default::default(); scenario.links.len()],
-            ..Known::default()
+            at_s: 0.0,
+            consumers: vec![Default::default(); consumers.len()],
+            links: vec![Default::default(); links.len()],
         };
+        let seeds = experiment.seeds.len();
         let shared = Arc::new(Shared {
             title: scenario.name.clone(),
-            runs: Mutex::new(names.iter().map(known).collect()),
-            names,
-            seeds: experiment.seeds.len(),
-            consumers: scenario.consumers.iter().map(|c| c.name.clone()).collect(),
-            links: scenario.links.iter().map(|l| l.name.clone()).collect(),
+            fractions: Mutex::new(vec![0.0; schemes.len() * seeds]),
+            known: Mutex::new(schemes.iter().map(known).collect()),
+            schemes,
+            seeds,
+            consumers,
+            links,
             duration_s: scenario.duration_s,
             over: AtomicBool::new(false),
         });
@@ -105,8 +109,9 @@ impl Drop for RunScreen {
 
 impl Progress for RunScreen {
     fn advanced(&self, run: usize, fraction: f64) {
-        if let Some(known) = self.shared.runs.lock().unwrap_or_else(PoisonError::into_inner).get_mut(run) {
-            known.fraction = fraction;
+        let mut fractions = self.shared.fractions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = fractions.get_mut(run) {
+            *known = fraction;
         }
     }
 
@@ -115,8 +120,9 @@ impl Progress for RunScreen {
     }
 
     fn bins(&self, run: usize, first: usize, series: &Series) {
-        let mut runs = self.shared.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(known) = runs.get_mut(run) else { return };
+        let seeds = self.shared.seeds.max(1);
+        let mut schemes = self.shared.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(known) = schemes.get_mut(run / seeds).filter(|_| run.is_multiple_of(seeds)) else { return };
         known.at_s = (first + series.len()) as f64 * series.bin_s;
         let take = |kind: SeriesKind, metrics: [&str; 2], histories: &mut [[History; 2]]| {
             let at = metrics.map(|metric| kind.metrics().iter().position(|name| *name == metric));
@@ -139,8 +145,8 @@ impl Shared {
             screen.draw(|frame| self.draw(frame, shown, skip))?;
             match screen.key(INTERVAL)? {
                 Some(Key::Stop) => stop.store(true, Ordering::Relaxed),
-                Some(Key::Next) => shown = (shown + 1) % self.names.len().max(1),
-                Some(Key::Previous) => shown = shown.checked_sub(1).unwrap_or(self.names.len().saturating_sub(1)),
+                Some(Key::Next) => shown = (shown + 1) % self.schemes.len().max(1),
+                Some(Key::Previous) => shown = shown.checked_sub(1).unwrap_or(self.schemes.len().saturating_sub(1)),
                 Some(Key::Down) => skip += 1,
                 Some(Key::Up) => skip = skip.saturating_sub(1),
                 None => {}
@@ -152,9 +158,10 @@ impl Shared {
     }
 
     fn draw(&self, frame: &mut Frame<'_>, shown: usize, skip: usize) {
-        let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(known) = runs.get(shown) else { return };
-        let done = runs.iter().map(|run| run.fraction).sum::<f64>() / runs.len().max(1) as f64;
+        let schemes = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(known) = schemes.get(shown) else { return };
+        let fractions = self.fractions.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = fractions.iter().sum::<f64>() / fractions.len().max(1) as f64;
         let consumers = (self.consumers.len() as u16 + 1).min(frame.area().height.saturating_sub(4) / 2 + 1);
         let [title, gauge, _, first, _, second, keys] = Layout::vertical([
             Constraint::Length(1),
@@ -166,13 +173,14 @@ impl Shared {
             Constraint::Length(1),
         ])
         .areas(frame.area());
-        let of = if self.names.len() > 1 { format!(" ({} of {})", shown + 1, self.names.len()) } else { String::new() };
-        let name = self.names.get(shown).map_or("", String::as_str);
-        let name = if self.seeds > 1 { name } else { name.split(", seed").next().unwrap_or_default() };
+        let of =
+            if self.schemes.len() > 1 { format!(" ({} of {})", shown + 1, self.schemes.len()) } else { String::new() };
+        let name = self.schemes.get(shown).map_or("", String::as_str);
+        let seed = if self.seeds > 1 { ", the first seed" } else { "" };
         frame.render_widget(
             Line::from(vec![
                 Span::styled(format!("{} · {name}", self.title), STRONG),
-                Span::styled(format!("{of}   {:.1} of {} s simulated", known.at_s, self.duration_s), MUTED),
+                Span::styled(format!("{of}{seed}   {:.1} of {} s simulated", known.at_s, self.duration_s), MUTED),
             ]),
             title,
         );
@@ -183,8 +191,8 @@ impl Shared {
         rows(frame, first, "consumers", ["goodput", "window"], &list, skip);
         let list = self::list(&self.links, &known.links, ["ms", "Mbit/s"], [Color::Red, Color::Green]);
         rows(frame, second, "links", ["queue", "Data"], &list, skip);
-        let help = if self.names.len() > 1 {
-            "← → run   ↑ ↓ rows   Ctrl-C stop"
+        let help = if self.schemes.len() > 1 {
+            "← → scheme   ↑ ↓ rows   Ctrl-C stop"
         } else {
             "↑ ↓ rows   Ctrl-C stop"
         };
