@@ -178,12 +178,21 @@ async function aRunOfTheCommandLineIsShown(browser) {
   assert.equal(await ended, 0, "Ctrl-C ends the page, and the work was done");
 }
 
+async function whatIsLostIsSaid(browser, trace) {
+  const { child, match } = await begin(["view", results, "--fetch", trace], /(http:\S+)\n/);
+  const page = await visit(browser, match[1], "/attached");
+  const ended = new Promise((done) => child.on("exit", done));
+  child.kill("SIGTERM");
+  assert.equal(await ended, 0);
+  await page.getByText("does not answer; what is shown stays").waitFor();
+  await page.context().close();
+}
+
 async function main() {
   await mkdir(results, { recursive: true });
   if (update) await mkdir(pictures, { recursive: true });
   const trace = join(folder, "trace.csv");
   await writeFile(trace, TRACE);
-  await run("sh", ["-c", "command -v chromium >/dev/null"]);
   const metrics = "127.0.0.1:" + (await freePort());
   await writeFile(join(folder, "fwd.toml"), `metrics = "${metrics}"\n[listen]\nunix = "${join(folder, "fwd.sock")}"\n`);
   await begin(["fwd", "--config", join(folder, "fwd.toml")], /metrics/, "stderr");
@@ -197,6 +206,7 @@ async function main() {
     await otherSitesReachNothing(browser, url);
     await programsAreWatched(browser, url, trace);
     await aRunOfTheCommandLineIsShown(browser);
+    await whatIsLostIsSaid(browser, trace);
     for (const [name, at] of [["view-new", "/new"], ["view-run", path]]) {
       await looksAsCommitted(name, (how) => visit(browser, url, at, how), { pictures, update, folder });
     }

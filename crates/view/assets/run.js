@@ -129,9 +129,18 @@ async function showRun(main, id) {
   window.ndnweirView = { values: (metric) => charts.find((c) => c.metric === metric).chart.values() };
 }
 
+function lost(is) {
+  const said = one("#lost");
+  if (!is) said?.remove();
+  else if (!said) one("#main").prepend(make("p", { id: "lost", class: "message", role: "alert" }, "The program that serves this page does not answer; what is shown stays."));
+}
+
 // Events of the server until `take` says that there are no more. One that is lost is asked for again.
 function follow(path, take) {
   const source = new EventSource(`/api/${path}`);
   source.onmessage = (message) => { if (take(JSON.parse(message.data))) source.close(); };
+  // Said once for all streams, until one of them is there again.
+  source.onerror = () => lost(true);
+  source.onopen = () => lost(false);
   return source;
 }

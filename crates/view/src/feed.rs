@@ -30,6 +30,7 @@ struct Events {
     kept: VecDeque<Arc<str>>,
     bytes: usize,
     closed: bool,
+    omitted: bool,
 }
 
 /// What a reader gets.
@@ -53,7 +54,10 @@ impl Feed {
     pub fn push(&self, event: &Value) -> bool {
         let line: Arc<str> = event.to_string().into();
         let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        if events.closed || self.full == Full::Omit && events.bytes + line.len() > self.most {
+        if self.full == Full::Omit && events.bytes + line.len() > self.most {
+            events.omitted = true;
+        }
+        if events.closed || events.omitted {
             return false;
         }
         self.add(&mut events, line);
@@ -90,6 +94,11 @@ impl Feed {
         }
     }
 
+    /// Whether there was no room for some.
+    pub fn has_omitted(&self) -> bool {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).omitted
+    }
+
     /// Changes with every event.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.length.subscribe()
@@ -107,6 +116,7 @@ mod tests {
         let omit = Feed::new(6, Full::Omit);
         let taken: Vec<bool> = (10..15).map(|n| omit.push(&json!(n))).collect();
         assert_eq!(taken, [true, true, true, false, false]);
+        assert!(omit.has_omitted());
         assert_eq!((omit.get(2), omit.get(3)), (Next::Event(2, "12".into()), Next::Wait));
         omit.close(&json!(19));
         assert_eq!((omit.get(3), omit.get(4)), (Next::Event(3, "19".into()), Next::End));

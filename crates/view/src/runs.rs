@@ -112,6 +112,12 @@ impl LiveRun {
                 locked(pending).send(run, &self.feed);
             }
         }
+        let message = match message {
+            "" if self.feed.has_omitted() => {
+                "the charts show the beginning, as there was no room for more; the report has all"
+            }
+            _ => message,
+        };
         let event = json!({ "kind": "state", "state": state, "folder": folder, "message": message });
         *locked(&self.state) = (State::Over, event.clone());
         self.feed.close(&event);
