@@ -1,15 +1,16 @@
 //! The server: loopback only, bounded in connections and bytes, in a thread of its own.
 
 use crate::attach::{Attached, MAX_ATTACHED, Watched};
-use crate::feed::{Feed, Next};
+use crate::feed::{self, Feed};
 use crate::guard::{self, Guard, REPORT_POLICY};
 use crate::request::RunRequest;
 use crate::runs::{LiveRun, Runs};
 use crate::{catalogue, folders, page};
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Path as UrlPath, State};
+use axum::extract::{DefaultBodyLimit, Path as UrlPath, Request, State};
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::middleware::Next;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{Html, IntoResponse, Json, Response};
 use axum::routing::{get, post};
@@ -30,7 +31,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 const CONNECTIONS: usize = 64;
 /// Of these, streams of events.
 const STREAMS: usize = 24;
-/// How long a connection may take to send the head of a request.
+/// How long a connection may take to send the head of a request, and then its body.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes of a request's body.
 const MAX_BODY: usize = 16 << 10;
@@ -184,8 +185,18 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/results/{*path}", get(file))
         .fallback(async || (StatusCode::NOT_FOUND, "there is no such page\n"))
         .layer(DefaultBodyLimit::max(MAX_BODY))
+        .layer(axum::middleware::from_fn(in_time))
         .layer(axum::middleware::from_fn_with_state(guard, guard::check))
         .with_state(shared)
+}
+
+/// What a POST asks for is little: one that takes long has not sent its body.
+async fn in_time(request: Request, next: Next) -> Response {
+    if request.method() != Method::POST {
+        return next.run(request).await;
+    }
+    let late = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "the request did not come in time").into_response();
+    tokio::time::timeout(PATIENCE, next.run(request)).await.unwrap_or_else(late)
 }
 
 /// An error in words for the page.
@@ -280,7 +291,7 @@ struct Reader<T> {
 fn events<T: Send + Sync + 'static>(
     shared: &Shared,
     of: T,
-    feed: fn(&T) -> &Feed,
+    feed_of: fn(&T) -> &Feed,
     headers: &HeaderMap,
 ) -> Result<Response, Problem> {
     let full = |_| format!("{STREAMS} pages follow events already; close one");
@@ -289,16 +300,16 @@ fn events<T: Send + Sync + 'static>(
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()).and_then(|id| id.parse::<u64>().ok());
     let reader = Reader { of, next: last.map_or(0, |last| last.saturating_add(1)), _room: room };
     let stream = futures_util::stream::unfold(reader, move |mut reader| async move {
-        let mut changes = feed(&reader.of).changes();
+        let mut changes = feed_of(&reader.of).changes();
         loop {
-            match feed(&reader.of).get(reader.next) {
-                Next::Event(number, line) => {
+            match feed_of(&reader.of).get(reader.next) {
+                feed::Next::Event(number, line) => {
                     reader.next = number + 1;
                     let event = Event::default().id(number.to_string()).data(&*line);
                     return Some((Ok::<_, Infallible>(event), reader));
                 }
-                Next::End => return None,
-                Next::Wait => changes.changed().await.ok()?,
+                feed::Next::End => return None,
+                feed::Next::Wait => changes.changed().await.ok()?,
             }
         }
     });

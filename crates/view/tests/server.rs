@@ -266,6 +266,14 @@ fn large_bodies_and_malformed_requests_are_rejected() {
         let (status, answer) = visitor.post("/api/runs", &body);
         assert!(status == 400 && answer["error"].is_string(), "{body}: {answer}");
     }
+    // A body that does not come.
+    let mut stream = visitor.connect();
+    let key = format!("x-ndnweir-key: {}\r\ncontent-type: application/json\r\n", visitor.key);
+    write!(stream, "POST /api/runs HTTP/1.1\r\n{}{}{key}content-length: 9\r\n\r\nx", visitor.host(), visitor.cookie())
+        .unwrap();
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 408");
     let mut stream = visitor.connect();
     stream.write_all(&[0xff; 4096]).unwrap();
     let mut answer = Vec::new();
