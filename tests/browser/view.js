@@ -207,6 +207,14 @@ async function main() {
     await programsAreWatched(browser, url, trace);
     await aRunOfTheCommandLineIsShown(browser);
     await whatIsLostIsSaid(browser, trace);
+    for (const [path, width, theme] of [["/", 400, "dark"], ["/", 1400, "light"], ["/attached", 400, "light"], ["/attached", 1400, "dark"]]) {
+      const page = await visit(browser, url, path, { width, theme });
+      await drawn(page);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${path}: no sideways scrolling at ${width} px`);
+      await accessible(page, `${path} is accessible at ${width} px, ${theme}`);
+      assert.deepEqual(page.faults, []);
+      await page.context().close();
+    }
     for (const [name, at] of [["view-new", "/new"], ["view-run", path]]) {
       await looksAsCommitted(name, (how) => visit(browser, url, at, how), { pictures, update, folder });
     }

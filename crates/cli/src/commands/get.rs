@@ -45,8 +45,8 @@ pub fn run(args: &GetArgs) -> Result<(), Failure> {
     if let Some(trace) = seen.trace.take() {
         trace.finish().map_err(|e| Failure::Work(format!("--trace: {e}")))?;
     }
-    if let Some(qlog) = seen.qlog.take() {
-        qlog.finish().map_err(|e| Failure::Work(format!("--qlog: {e}")))?;
+    if let (Some(qlog), Some(path)) = (seen.qlog.take(), &args.qlog) {
+        qlog.finish().map_err(|e| Failure::Work(format!("--qlog {}: {e}", path.display())))?;
     }
     let finished = match result {
         Ok(Some(finished)) => finished,
