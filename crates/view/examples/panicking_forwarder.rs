@@ -1,6 +1,6 @@
 //! For the test that a panic gives the terminal back: a forwarder whose second answer is one.
 
-use ndnweir_view::terminal::{Sample, watch_faces};
+use ndnweir_view::terminal::{ForwarderSample, watch_faces};
 use std::sync::atomic::AtomicBool;
 
 fn main() {
@@ -8,7 +8,7 @@ fn main() {
     let ended = watch_faces("test", &AtomicBool::new(false), || {
         asked += 1;
         assert!(asked < 2, "asked twice");
-        Ok(Sample::default())
+        Ok(ForwarderSample::default())
     });
     if let Err(error) = ended {
         eprintln!("error: {error}");

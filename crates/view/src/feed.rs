@@ -35,7 +35,7 @@ struct Events {
 
 /// What a reader gets.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum NextEvent {
     /// An event and its number.
     Event(u64, Arc<str>),
     /// Nothing yet.
@@ -84,13 +84,13 @@ impl Feed {
     }
 
     /// The event of this number, or the first one that is kept after it.
-    pub fn get(&self, number: u64) -> Next {
+    pub fn get(&self, number: u64) -> NextEvent {
         let events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
         let number = number.max(events.first);
         match events.kept.get((number - events.first) as usize) {
-            Some(line) => Next::Event(number, Arc::clone(line)),
-            None if events.closed => Next::End,
-            None => Next::Wait,
+            Some(line) => NextEvent::Event(number, Arc::clone(line)),
+            None if events.closed => NextEvent::End,
+            None => NextEvent::Wait,
         }
     }
 
@@ -117,17 +117,17 @@ mod tests {
         let taken: Vec<bool> = (10..15).map(|n| omit.push(&json!(n))).collect();
         assert_eq!(taken, [true, true, true, false, false]);
         assert!(omit.has_omitted());
-        assert_eq!((omit.get(2), omit.get(3)), (Next::Event(2, "12".into()), Next::Wait));
+        assert_eq!((omit.get(2), omit.get(3)), (NextEvent::Event(2, "12".into()), NextEvent::Wait));
         omit.close(&json!(19));
-        assert_eq!((omit.get(3), omit.get(4)), (Next::Event(3, "19".into()), Next::End));
+        assert_eq!((omit.get(3), omit.get(4)), (NextEvent::Event(3, "19".into()), NextEvent::End));
         assert!(!omit.push(&json!(1)), "closed");
 
         let evict = Feed::new(6, Full::Evict);
         assert!((10..15).all(|n| evict.push(&json!(n))));
-        assert_eq!((evict.get(0), evict.get(4)), (Next::Event(2, "12".into()), Next::Event(4, "14".into())));
+        assert_eq!((evict.get(0), evict.get(4)), (NextEvent::Event(2, "12".into()), NextEvent::Event(4, "14".into())));
         assert_eq!(*evict.changes().borrow(), 5);
         // One that is larger than all there is room for still is the newest.
         assert!(evict.push(&json!("longer than six")));
-        assert_eq!(evict.get(0), Next::Event(5, "\"longer than six\"".into()));
+        assert_eq!(evict.get(0), NextEvent::Event(5, "\"longer than six\"".into()));
     }
 }

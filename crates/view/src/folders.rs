@@ -1,5 +1,6 @@
 //! Result folders below the one that the page shows: what there is, and which of their files may be read.
 
+use ndnweir_lab::results::Repeat;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
@@ -20,9 +21,9 @@ const MAX_FILE: u64 = 256 << 20;
 /// What of `summary.json` is listed.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Summary {
+struct StoredSummary {
     scenario: Option<Named>,
-    runs: Vec<Run>,
+    runs: Vec<StoredRun>,
     cases: Option<Vec<IgnoredAny>>,
     paper: Option<IgnoredAny>,
     repeat: Option<Repeat>,
@@ -36,15 +37,9 @@ struct Named {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Run {
+struct StoredRun {
     scheme: String,
     seed: u64,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Repeat {
-    command: String,
 }
 
 /// The result folders below `root`, the newest first.
@@ -88,7 +83,7 @@ fn described(root: &Path, folder: &Path) -> Option<(u64, Value)> {
     let page = ["report.html", "judge.html"].into_iter().find(|page| folder.join(page).is_file())?;
     let path = crate::runs::relative(root, folder)?;
     let written = about.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default().as_secs();
-    let said = read(&summary, MAX_SUMMARY).and_then(|bytes| serde_json::from_slice::<Summary>(&bytes).ok());
+    let said = read(&summary, MAX_SUMMARY).and_then(|bytes| serde_json::from_slice::<StoredSummary>(&bytes).ok());
     let said = said.unwrap_or_default();
     let mut schemes: Vec<String> = Vec::new();
     let mut seeds: Vec<u64> = Vec::new();

@@ -170,7 +170,7 @@ mod tests {
     const COOKIE: (&str, &str) = ("cookie", "a=b; ndnweir-7000=00112233445566778899aabbccddeeff");
 
     #[test]
-    fn requests_of_other_names_sites_and_strangers_are_rejected() {
+    fn requests_of_other_names_sites_and_users_are_rejected() {
         assert_eq!(status("GET", "/", &[HOST, COOKIE]), None);
         assert_eq!(status("GET", "/", &[("host", "localhost:7000"), COOKIE]), None);
         for host in

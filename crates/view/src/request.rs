@@ -129,7 +129,7 @@ impl RunRequest {
     }
 }
 
-/// The beginning of what a stranger wrote, for a message.
+/// The beginning of what was written, for a message.
 fn short(text: &str) -> String {
     text.chars().take(300).collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::feed::{Feed, Full};
 use crate::request::Checked;
-use crate::stream::{ALL, CONSUMER, LINK, Pending, Subjects};
+use crate::stream::{ALL, CONSUMER, LINK, PendingBins, Subjects};
 use ndnweir_lab::experiment::{self, Experiment, Progress};
 use ndnweir_lab::results::{self, RunWords, ScenarioInfo, Series, SeriesOf};
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ pub struct LiveRun {
     info: Value,
     subjects: Subjects,
     /// By run of the experiment: whether its values are streamed, and those that wait.
-    pending: Vec<Option<Mutex<Pending>>>,
+    pending: Vec<Option<Mutex<PendingBins>>>,
     fractions: Mutex<(Vec<f64>, Instant)>,
     /// Set to cancel it.
     stop: AtomicBool,
@@ -53,7 +53,7 @@ impl LiveRun {
         let subjects = Subjects::new(scenario);
         let seeds = experiment.seeds.len();
         let schemes: Vec<&str> = experiment.schemes.iter().map(|s| s.name.as_str()).collect();
-        let pending = |run: usize| run.is_multiple_of(seeds.max(1)).then(|| Mutex::new(Pending::new(&subjects)));
+        let pending = |run: usize| run.is_multiple_of(seeds.max(1)).then(|| Mutex::new(PendingBins::new(&subjects)));
         let runs = schemes.len() * seeds;
         let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let info = json!({

@@ -1,7 +1,7 @@
 //! The server: loopback only, bounded in connections and bytes, in a thread of its own.
 
-use crate::attach::{Attached, MAX_ATTACHED, Watched};
-use crate::feed::{self, Feed};
+use crate::attach::{Attached, MAX_ATTACHED, Program};
+use crate::feed::{Feed, NextEvent};
 use crate::guard::{self, Guard, REPORT_POLICY};
 use crate::request::RunRequest;
 use crate::runs::{LiveRun, Runs};
@@ -78,7 +78,7 @@ struct Shared {
     options: Options,
     guard: Arc<Guard>,
     runs: Arc<Runs>,
-    attached: Vec<Watched>,
+    attached: Vec<Program>,
     streams: Arc<Semaphore>,
 }
 
@@ -98,7 +98,7 @@ impl Server {
         let port = listener.local_addr().map_err(Error::System)?.port();
         let guard = Guard::new(port).map_err(|e| Error::System(io::Error::other(e.to_string())))?;
         let (guard, runs) = (Arc::new(guard), Arc::new(Runs::new(options.root.clone())));
-        let attached = options.attached.iter().cloned().map(Watched::new).collect();
+        let attached = options.attached.iter().cloned().map(Program::new).collect();
         let (guarded, streams) = (Arc::clone(&guard), Arc::new(Semaphore::new(STREAMS)));
         let shared = Arc::new(Shared { options, guard: guarded, runs: Arc::clone(&runs), attached, streams });
         let (end, ended) = oneshot::channel();
@@ -141,7 +141,7 @@ impl Drop for Server {
 
 /// Accepts as many connections as there is room for.
 async fn serve(listener: TcpListener, shared: Arc<Shared>) {
-    shared.attached.iter().for_each(Watched::spawn);
+    shared.attached.iter().for_each(Program::spawn);
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     let service = TowerToHyperService::new(router(shared));
     loop {
@@ -267,7 +267,7 @@ async fn run_events(
 }
 
 async fn attached(State(shared): State<Arc<Shared>>) -> Json<Value> {
-    Json(shared.attached.iter().map(Watched::describe).collect())
+    Json(shared.attached.iter().map(Program::describe).collect())
 }
 
 async fn attached_events(
@@ -303,13 +303,13 @@ fn events<T: Send + Sync + 'static>(
         let mut changes = feed_of(&reader.of).changes();
         loop {
             match feed_of(&reader.of).get(reader.next) {
-                feed::Next::Event(number, line) => {
+                NextEvent::Event(number, line) => {
                     reader.next = number + 1;
                     let event = Event::default().id(number.to_string()).data(&*line);
                     return Some((Ok::<_, Infallible>(event), reader));
                 }
-                feed::Next::End => return None,
-                feed::Next::Wait => changes.changed().await.ok()?,
+                NextEvent::End => return None,
+                NextEvent::Wait => changes.changed().await.ok()?,
             }
         }
     });

@@ -36,7 +36,7 @@ impl Subjects {
 }
 
 /// The values of one run that wait to be sent, by subject, metric and bin.
-pub struct Pending {
+pub struct PendingBins {
     first: usize,
     all: Vec<Vec<f64>>,
     consumers: Vec<Vec<Vec<f64>>>,
@@ -51,10 +51,10 @@ pub const CONSUMER: [&str; 4] = ["goodput_mbps", "rtt_ms", "window", "marks"];
 /// The metrics of a link's direction.
 pub const LINK: [&str; 4] = ["queue_ms", "data_mbps", "marks", "drops"];
 
-impl Pending {
+impl PendingBins {
     /// Nothing yet.
-    pub fn new(subjects: &Subjects) -> Pending {
-        Pending {
+    pub fn new(subjects: &Subjects) -> PendingBins {
+        PendingBins {
             first: 0,
             all: vec![Vec::new(); ALL.len()],
             consumers: vec![vec![Vec::new(); CONSUMER.len()]; subjects.consumers.len()],
@@ -148,7 +148,7 @@ pub fn number(value: f64) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feed::{Full, Next};
+    use crate::feed::{Full, NextEvent};
 
     fn rows(name: &str, columns: &[(usize, &[f64])], of: usize) -> Rows {
         let mut all = vec![vec![f64::NAN; 2]; of];
@@ -167,10 +167,10 @@ mod tests {
             vec![rows("A>R", &[(3, &[1.0, 7.0])], 8), rows("R>A", &[(3, &[2.0, f64::NAN])], 8)];
         part.tables[SeriesKind::Packets as usize] = vec![rows("A>R", &[(3, &[4.0, 0.0])], 4)];
         let subjects = Subjects { consumers: vec!["B".into()], links: vec!["R>A".into()] };
-        let (feed, mut pending) = (Feed::new(10_000, Full::Omit), Pending::new(&subjects));
+        let (feed, mut pending) = (Feed::new(10_000, Full::Omit), PendingBins::new(&subjects));
         pending.take(3, 8, &part, &subjects, &feed);
         pending.send(3, &feed);
-        let Next::Event(0, line) = feed.get(0) else { panic!("nothing was sent") };
+        let NextEvent::Event(0, line) = feed.get(0) else { panic!("nothing was sent") };
         let event: Value = serde_json::from_str(&line).unwrap();
         assert_eq!((&event["run"], &event["first"]), (&json!(3), &json!(8)));
         let expected =
@@ -180,6 +180,6 @@ mod tests {
         assert_eq!(event["links"], json!([[[2.0, null], [null, null], [null, null], []]]));
         // Nothing is sent twice.
         pending.send(3, &feed);
-        assert_eq!(feed.get(1), Next::Wait);
+        assert_eq!(feed.get(1), NextEvent::Wait);
     }
 }

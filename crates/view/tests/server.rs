@@ -1,4 +1,4 @@
-//! The server as a browser, and as a stranger, reaches it.
+//! The server as its owner, and as an attacker, reaches it.
 
 use ndnweir_view::{Attached, Options, Server};
 use serde_json::{Value, json};
@@ -186,7 +186,7 @@ fn runs_are_few_at_a_time_and_can_be_cancelled() {
 }
 
 #[test]
-fn strangers_other_names_and_other_sites_reach_nothing() {
+fn other_users_other_names_and_other_sites_reach_nothing() {
     let visitor = Visitor::new(Vec::new());
     let (host, cookie, key) = (visitor.host(), visitor.cookie(), &visitor.key);
     let run = short_run().to_string();

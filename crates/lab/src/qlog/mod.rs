@@ -3,7 +3,7 @@
 //! The file is a sequence of JSON texts (RFC 7464), written while the run or fetch goes on. Every event belongs to a
 //! `group_id`, the consumer. Each thing is there twice: in NDN's terms (`ndn:interest_sent`, `ndn:data_received`,
 //! `ndn:interest_lost`), and as the event of QUIC (draft-ietf-quic-qlog-quic-events-02) that comes nearest, which is what
-//! qvis draws: an Interest is a packet that carries the Data it asks for, the Data is its acknowledgement, and the window
+//! qvis draws: an Interest is a packet that carries the Data that it requests, the Data is its acknowledgement, and the window
 //! is in bytes of content. docs/packet-traces.md has the table.
 
 mod run;
@@ -25,19 +25,19 @@ const MAX_OUTSTANDING: usize = 1 << 17;
 #[derive(Debug)]
 pub struct QlogWriter<W: Write> {
     out: W,
-    consumers: Vec<Consumer>,
+    consumers: Vec<LoggedConsumer>,
     result: io::Result<()>,
 }
 
 /// What is remembered of a consumer.
 #[derive(Debug)]
-struct Consumer {
+struct LoggedConsumer {
     name: String,
     /// By segment that is awaited: the number of its latest Interest.
     outstanding: BTreeMap<u64, u64>,
     /// The number of the next Interest.
     next: u64,
-    /// Content bytes of the latest Data: what an Interest is taken to ask for.
+    /// Content bytes of the latest Data: what an Interest is taken to request.
     payload: u64,
     least_rtt: Option<Duration>,
     latest_rtt: Option<Duration>,
@@ -47,7 +47,7 @@ impl<W: Write> QlogWriter<W> {
     /// Begins the file. Of each consumer its name, and the content bytes of a segment, as far as they are known before
     /// the first Data.
     pub fn new(out: W, title: &str, consumers: impl IntoIterator<Item = (String, Bytes)>) -> QlogWriter<W> {
-        let consumer = |(name, payload): (String, Bytes)| Consumer {
+        let consumer = |(name, payload): (String, Bytes)| LoggedConsumer {
             name,
             outstanding: BTreeMap::new(),
             next: 0,
@@ -82,12 +82,12 @@ impl<W: Write> QlogWriter<W> {
     }
 
     fn event(&mut self, at: Time, consumer: usize, name: &str, data: Value) {
-        let Some(Consumer { name: group, .. }) = self.consumers.get(consumer) else { return };
+        let Some(LoggedConsumer { name: group, .. }) = self.consumers.get(consumer) else { return };
         let event = json!({ "time": at.nanos() as f64 / 1e6, "name": name, "group_id": group, "data": data });
         self.put(&event);
     }
 
-    /// Consumer `consumer`, in the order in which they were given, sends an Interest of `bytes` for a segment. The
+    /// LoggedConsumer `consumer`, in the order in which they were given, sends an Interest of `bytes` for a segment. The
     /// Interest before it for the same segment is then taken for lost.
     pub fn requested(&mut self, at: Time, consumer: usize, segment: u64, bytes: u64) {
         let Some(of) = self.consumers.get_mut(consumer) else { return };
@@ -98,10 +98,11 @@ impl<W: Write> QlogWriter<W> {
             of.outstanding.pop_first();
         }
         if let Some(lost) = lost {
-            self.event(at, consumer, "ndn:interest_lost", json!({ "segment": segment, "interest": lost }));
+            self.event(at, consumer, "ndn:interest_lost", json!({ "segment": segment, "interest_number": lost }));
             self.event(at, consumer, "recovery:packet_lost", json!({ "header": header(lost) }));
         }
-        let own = json!({ "segment": segment, "interest": number, "bytes": bytes, "again": lost.is_some() });
+        let own =
+            json!({ "segment": segment, "interest_number": number, "bytes": bytes, "retransmission": lost.is_some() });
         self.event(at, consumer, "ndn:interest_sent", own);
         let stream = json!({
             "frame_type": "stream", "stream_id": 0, "offset": segment.saturating_mul(payload), "length": payload,

@@ -22,13 +22,13 @@ const MAX_FACES: usize = 64;
 /// Reads until the program ends.
 pub async fn watch(address: &str, feed: &Feed) {
     let began = Instant::now();
-    let mut before: Option<(f64, Counters)> = None;
+    let mut before: Option<(f64, ReadMetrics)> = None;
     let mut failure = String::new();
     loop {
         match timeout(PATIENCE, get(address)).await.unwrap_or_else(|_| Err("no answer in time".into())) {
             Ok(text) => {
                 failure.clear();
-                let (now, counters) = (began.elapsed().as_secs_f64(), Counters::read(&text));
+                let (now, counters) = (began.elapsed().as_secs_f64(), ReadMetrics::read(&text));
                 if let Some((then, earlier)) = &before {
                     feed.push(&counters.event(earlier, now, now - then));
                 }
@@ -67,15 +67,15 @@ async fn get(address: &str) -> Result<String, String> {
 
 /// What the page of metrics says: of the forwarder, and of faces by number.
 #[derive(Debug, Default)]
-struct Counters {
+struct ReadMetrics {
     pit: f64,
     cs: f64,
-    faces: BTreeMap<u64, Face>,
+    faces: BTreeMap<u64, ReadFace>,
 }
 
 /// Running totals of a face, and its queue.
 #[derive(Clone, Debug, Default)]
-struct Face {
+struct ReadFace {
     uri: String,
     bytes_in: f64,
     bytes_out: f64,
@@ -87,10 +87,10 @@ struct Face {
     queue: f64,
 }
 
-impl Counters {
+impl ReadMetrics {
     /// Lines that are none of these are left out.
-    fn read(text: &str) -> Counters {
-        let mut found = Counters::default();
+    fn read(text: &str) -> ReadMetrics {
+        let mut found = ReadMetrics::default();
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let Some((name, labels, value)) = parse(line) else { continue };
             match name {
@@ -120,12 +120,12 @@ impl Counters {
     }
 
     /// Rates since an earlier reading, `seconds` ago; faces that carried most come first.
-    fn event(&self, earlier: &Counters, at: f64, seconds: f64) -> Value {
+    fn event(&self, earlier: &ReadMetrics, at: f64, seconds: f64) -> Value {
         let mut faces: Vec<(f64, Value)> = Vec::new();
         for (id, face) in &self.faces {
             // One that is new has no rates yet.
             let before = earlier.faces.get(id).unwrap_or(face);
-            let rate = |of: fn(&Face) -> f64| (of(face) - of(before)).max(0.0) / seconds.max(1e-3);
+            let rate = |of: fn(&ReadFace) -> f64| (of(face) - of(before)).max(0.0) / seconds.max(1e-3);
             let (inward, outward) = (rate(|f| f.bytes_in) * 8e-6, rate(|f| f.bytes_out) * 8e-6);
             let shown = json!({
                 "face": id, "uri": face.uri, "in_mbps": number(inward), "out_mbps": number(outward),
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn rates_are_differences_and_hostile_lines_are_left_out() {
         let page = |bytes: u64, marks: u64, queue: u64| {
-            Counters::read(&format!(
+            ReadMetrics::read(&format!(
                 "# HELP x y\nndnweir_pit_entries 7\nndnweir_cs_packets 9\n\
                  ndnweir_face_bytes_total{{face=\"261\",uri=\"udp4://a\\\"b\\n\",direction=\"in\"}} {bytes}\n\
                  ndnweir_face_bytes_total{{face=\"262\",uri=\"u\",direction=\"out\"}} 5\n\

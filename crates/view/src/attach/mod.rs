@@ -24,14 +24,14 @@ pub enum Attached {
 }
 
 /// What is watched, and what came of it.
-pub struct Watched {
+pub struct Program {
     what: Attached,
     pub feed: Arc<Feed>,
 }
 
-impl Watched {
-    pub fn new(what: Attached) -> Watched {
-        Watched { what, feed: Arc::new(Feed::new(FEED, Full::Evict)) }
+impl Program {
+    pub fn new(what: Attached) -> Program {
+        Program { what, feed: Arc::new(Feed::new(FEED, Full::Evict)) }
     }
 
     pub fn describe(&self) -> Value {

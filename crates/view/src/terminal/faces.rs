@@ -1,6 +1,6 @@
 //! `status --watch`: what a forwarder's faces carry.
 
-use super::screen::{Error, History, Key, MUTED, Row, STRONG, Screen, rows, short};
+use super::screen::{Error, History, Key, MUTED, STRONG, Screen, ScreenRow, rows, short};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
 use ratatui::style::Color;
@@ -16,7 +16,7 @@ const KEYS: Duration = Duration::from_millis(100);
 
 /// Running totals of one face.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Face {
+pub struct FaceTotals {
     /// Its number.
     pub id: u64,
     /// The URI of its other end.
@@ -29,11 +29,11 @@ pub struct Face {
 
 /// What a forwarder said.
 #[derive(Clone, Debug, Default)]
-pub struct Sample {
+pub struct ForwarderSample {
     /// Totals in words, such as `PIT 3`.
     pub totals: Vec<String>,
     /// Its faces.
-    pub faces: Vec<Face>,
+    pub faces: Vec<FaceTotals>,
 }
 
 /// Rates of the faces so far.
@@ -41,11 +41,11 @@ pub struct Sample {
 struct Rates {
     totals: Vec<String>,
     at: Option<Instant>,
-    faces: BTreeMap<u64, (Face, [History; 2])>,
+    faces: BTreeMap<u64, (FaceTotals, [History; 2])>,
 }
 
 impl Rates {
-    fn take(&mut self, sample: Sample, now: Instant) {
+    fn take(&mut self, sample: ForwarderSample, now: Instant) {
         let seconds = self.at.map_or(0.0, |at| now.duration_since(at).as_secs_f64());
         self.at = Some(now);
         self.totals = sample.totals;
@@ -64,7 +64,7 @@ impl Rates {
 
     /// The names of the faces, those that carried most first.
     fn order(&self) -> Vec<(u64, String)> {
-        let mut order: Vec<&Face> = self.faces.values().map(|(face, _)| face).collect();
+        let mut order: Vec<&FaceTotals> = self.faces.values().map(|(face, _)| face).collect();
         order.sort_by_key(|face| (std::cmp::Reverse(face.bytes_in.saturating_add(face.bytes_out)), face.id));
         // A URI is what a peer chose: nothing in it moves the cursor.
         let clean = |uri: &str| uri.chars().filter(|c| !c.is_control()).take(100).collect::<String>();
@@ -90,10 +90,10 @@ impl Rates {
             None => frame.render_widget(Span::raw(self.totals.join("   ")), totals),
         }
         let order = self.order();
-        let list: Vec<Row<'_>> = (order.iter())
+        let list: Vec<ScreenRow<'_>> = (order.iter())
             .filter_map(|(id, name)| {
                 let [inward, outward] = &self.faces.get(id)?.1;
-                Some(Row { name, cells: [(inward, "Mbit/s", Color::Green), (outward, "Mbit/s", Color::Blue)] })
+                Some(ScreenRow { name, cells: [(inward, "Mbit/s", Color::Green), (outward, "Mbit/s", Color::Blue)] })
             })
             .collect();
         rows(frame, area, "faces", ["in", "out"], &list, skip);
@@ -108,7 +108,7 @@ impl Rates {
 pub fn watch_faces(
     title: &str,
     stop: &AtomicBool,
-    mut ask: impl FnMut() -> Result<Sample, String>,
+    mut ask: impl FnMut() -> Result<ForwarderSample, String>,
 ) -> Result<(), Error> {
     let mut screen = Screen::open()?;
     let (mut rates, mut skip, mut trouble) = (Rates::default(), 0usize, None);
@@ -141,8 +141,8 @@ mod tests {
 
     #[test]
     fn rates_are_those_since_the_last_sample_and_faces_that_are_gone_are_forgotten() {
-        let face = |id, bytes_in, bytes_out| Face { id, uri: format!("u\x1b[2J{id}"), bytes_in, bytes_out };
-        let sample = |faces| Sample { totals: Vec::new(), faces };
+        let face = |id, bytes_in, bytes_out| FaceTotals { id, uri: format!("u\x1b[2J{id}"), bytes_in, bytes_out };
+        let sample = |faces| ForwarderSample { totals: Vec::new(), faces };
         let (mut rates, began) = (Rates::default(), Instant::now());
         rates.take(sample(vec![face(1, 100, 0), face(2, 0, 0)]), began);
         rates.take(sample(vec![face(1, 100, 0), face(3, 5, 5), face(2, 0, 500_000)]), began + Duration::from_secs(2));

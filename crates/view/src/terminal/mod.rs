@@ -4,6 +4,6 @@ mod faces;
 mod run;
 mod screen;
 
-pub use faces::{Face, Sample, watch_faces};
+pub use faces::{FaceTotals, ForwarderSample, watch_faces};
 pub use run::RunScreen;
 pub use screen::{Error, check};

@@ -1,6 +1,6 @@
 //! `sim --watch`: consumers and links of one scheme at a time, while runs are simulated.
 
-use super::screen::{Error, History, Key, MUTED, Row, STRONG, Screen, rows};
+use super::screen::{Error, History, Key, MUTED, STRONG, Screen, ScreenRow, rows};
 use ndnweir_lab::experiment::{Experiment, Progress};
 use ndnweir_lab::results::{ScenarioInfo, Series, SeriesKind};
 use ratatui::Frame;
@@ -21,7 +21,7 @@ const MAX_ROWS: usize = 256;
 
 /// What is known of a scheme: of its first seed's run.
 #[derive(Default)]
-struct Known {
+struct WatchedScheme {
     at_s: f64,
     /// Goodput and window, by consumer.
     consumers: Vec<[History; 2]>,
@@ -39,7 +39,7 @@ struct Shared {
     /// How far each run is.
     fractions: Mutex<Vec<f64>>,
     /// By scheme.
-    known: Mutex<Vec<Known>>,
+    known: Mutex<Vec<WatchedScheme>>,
     over: AtomicBool,
 }
 
@@ -62,7 +62,7 @@ impl RunScreen {
         let consumers: Vec<String> = scenario.consumers.iter().take(MAX_ROWS).map(|c| c.name.clone()).collect();
         let links: Vec<String> = scenario.links.iter().take(MAX_ROWS).map(|l| l.name.clone()).collect();
         let schemes: Vec<String> = experiment.schemes.iter().map(|s| s.name.clone()).collect();
-        let known = |_: &String| Known {
+        let known = |_: &String| WatchedScheme {
             at_s: 0.0,
             consumers: vec![Default::default(); consumers.len()],
             links: vec![Default::default(); links.len()],
@@ -205,8 +205,8 @@ fn list<'a>(
     histories: &'a [[History; 2]],
     units: [&'a str; 2],
     colours: [Color; 2],
-) -> Vec<Row<'a>> {
-    let row = |(name, [a, b]): (&'a String, &'a [History; 2])| Row {
+) -> Vec<ScreenRow<'a>> {
+    let row = |(name, [a, b]): (&'a String, &'a [History; 2])| ScreenRow {
         name,
         cells: [(a, units[0], colours[0]), (b, units[1], colours[1])],
     };

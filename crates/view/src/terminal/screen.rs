@@ -107,7 +107,7 @@ impl History {
 }
 
 /// A row: what it is about, and two histories with their units.
-pub struct Row<'a> {
+pub struct ScreenRow<'a> {
     pub name: &'a str,
     pub cells: [(&'a History, &'a str, Color); 2],
 }
@@ -116,7 +116,7 @@ pub const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);
 pub const MUTED: Style = Style::new().fg(Color::DarkGray);
 
 /// Rows under a heading, from row `skip` on, as many as there is room for.
-pub fn rows(frame: &mut Frame<'_>, area: Rect, heading: &str, columns: [&str; 2], rows: &[Row<'_>], skip: usize) {
+pub fn rows(frame: &mut Frame<'_>, area: Rect, heading: &str, columns: [&str; 2], rows: &[ScreenRow<'_>], skip: usize) {
     if area.height == 0 {
         return;
     }
@@ -174,7 +174,7 @@ mod tests {
         let mut history = History::default();
         [0.0, 5.0, f64::NAN, 10.0].into_iter().for_each(|value| history.push(value));
         let empty = History::default();
-        let row = |name| Row { name, cells: [(&history, "Mbit/s", Color::Blue), (&empty, "ms", Color::Red)] };
+        let row = |name| ScreenRow { name, cells: [(&history, "Mbit/s", Color::Blue), (&empty, "ms", Color::Red)] };
         let list = [row("C1"), row("C2"), row("C3")];
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         terminal.draw(|frame| rows(frame, frame.area(), "consumers", ["goodput", "RTT"], &list, skip)).unwrap();

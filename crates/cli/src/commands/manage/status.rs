@@ -60,7 +60,7 @@ pub fn run(args: &StatusArgs) -> Result<(), Failure> {
 #[cfg(feature = "view")]
 fn watch(args: &StatusArgs) -> Result<(), Failure> {
     use ndnweir_net::mgmt::dataset::FaceStatus;
-    use ndnweir_view::terminal::{self, Face, Sample};
+    use ndnweir_view::terminal::{self, FaceTotals, ForwarderSample};
     terminal::check().map_err(Failure::input)?;
     let stop = crate::interrupt::watch()?;
     let mut forwarder = connect(&args.remote)?;
@@ -69,7 +69,7 @@ fn watch(args: &StatusArgs) -> Result<(), Failure> {
     let ask = || {
         let status = forwarder.status().map_err(|error| error.to_string())?;
         let faces: Vec<FaceStatus> = forwarder.list("faces", "list").map_err(|error| error.to_string())?;
-        let face = |face: FaceStatus| Face {
+        let face = |face: FaceStatus| FaceTotals {
             id: face.face_id,
             uri: face.remote_uri,
             bytes_in: face.counters.in_bytes,
@@ -81,7 +81,7 @@ fn watch(args: &StatusArgs) -> Result<(), Failure> {
             format!("FIB {}", status.fib_entries),
             format!("satisfied {}, unsatisfied {}", status.satisfied_interests, status.unsatisfied_interests),
         ];
-        Ok(Sample { totals, faces: faces.into_iter().map(face).collect() })
+        Ok(ForwarderSample { totals, faces: faces.into_iter().map(face).collect() })
     };
     terminal::watch_faces(&title, stop, ask).map_err(Failure::work)
 }
