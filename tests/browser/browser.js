@@ -2,6 +2,11 @@
 import { chromium } from "playwright-core";
 import { readFile, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+const require = createRequire(import.meta.url);
 
 // A picture is compared at this share of its size, so that how letters are smoothed does not matter.
 const SCALE = 0.25;
@@ -15,8 +20,9 @@ export async function start() {
   return chromium.launch({ executablePath, args: ["--no-sandbox"] });
 }
 
-// A page of a file. `page.faults` collects errors of scripts, messages of the console and requests.
-export async function open(browser, file, { width = 1400, height = 1000, theme = "light", script = true } = {}) {
+// A page, of a file or of the server at `origin`. `page.faults` collects errors of scripts, messages of the console and
+// requests to any other place.
+export async function open(browser, address, { origin, width = 1400, height = 1000, theme = "light", script = true } = {}) {
   const context = await browser.newContext({
     viewport: { width, height }, colorScheme: theme, javaScriptEnabled: script, acceptDownloads: true, reducedMotion: "reduce",
   });
@@ -27,9 +33,10 @@ export async function open(browser, file, { width = 1400, height = 1000, theme =
     if (["error", "warning"].includes(message.type())) page.faults.push(`${message.type()}: ${message.text()}`);
   });
   page.on("request", (request) => {
-    if (/^https?:/.test(request.url())) page.faults.push(`request: ${request.url()}`);
+    const url = request.url();
+    if (/^(https?|wss?):/.test(url) && new URL(url).origin !== origin) page.faults.push(`request: ${url}`);
   });
-  await page.goto(`file://${file}`);
+  await page.goto(origin ? address : `file://${address}`);
   return page;
 }
 
@@ -47,7 +54,12 @@ export async function drawn(page) {
 
 // Fonts of one machine are not those of another: pictures are taken with one that the test installs.
 export async function picture(page) {
-  await page.addStyleTag({ content: "*{font-family:'DejaVu Sans'!important;caret-color:transparent!important}" });
+  await page.evaluate(() => {
+    // Not an element: pages may forbid styles of others.
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync("*{font-family:'DejaVu Sans'!important;caret-color:transparent!important}");
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+  });
   await drawn(page);
   const shot = (await page.screenshot()).toString("base64");
   return page.evaluate(shrink, [shot, SCALE]);
@@ -95,3 +107,36 @@ export async function alike(page, one, two) {
 const PREFIX = "data:image/png;base64,";
 export const load = async (path) => PREFIX + (await readFile(path)).toString("base64");
 export const store = (path, address) => writeFile(path, Buffer.from(address.slice(PREFIX.length), "base64"));
+
+// The page has nothing that shuts people out, as far as axe knows.
+export async function accessible(page, what) {
+  const axe = await readFile(require.resolve("axe-core/axe.min.js"), "utf8");
+  // As the driver's own script: pages may forbid others.
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  const words = violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.target.join(" ") + " " + (n.any[0]?.message ?? "")).join("; ")}`);
+  assert.deepEqual(words, [], what);
+}
+
+// Takes pictures of a page at both widths in both themes and compares them with the committed ones, or writes these.
+// `visit` gives a page of its own for each.
+export async function looksAsCommitted(name, visit, { pictures, update, folder }) {
+  const taken = {};
+  for (const [width, height] of [[1400, 1800], [400, 2000]]) {
+    for (const theme of ["light", "dark"]) {
+      const page = await visit({ width, height, theme });
+      await drawn(page);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name}: no sideways scrolling at ${width} px`);
+      await accessible(page, `${name} is accessible at ${width} px, ${theme}`);
+      const file = `${name}-${width}-${theme}.png`;
+      taken[theme] = await picture(page);
+      if (update) await store(join(pictures, file), taken[theme]);
+      const found = await alike(page, taken[theme], await load(join(pictures, file)));
+      if (!found.alike) await store(join(folder, file), taken[theme]);
+      assert.ok(found.alike, `${file} differs (${JSON.stringify(found)}); see ${folder}/${file}, and --update if it is meant`);
+      assert.deepEqual(page.faults, []);
+      if (theme === "dark") assert.ok(!(await alike(page, taken.dark, taken.light)).alike, "the comparison tells themes apart");
+      await page.context().close();
+    }
+  }
+}

@@ -12,7 +12,7 @@ import { mkdir, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { alike, drawn, load, open, picture, start, store } from "./browser.js";
+import { accessible, drawn, looksAsCommitted, open, start } from "./browser.js";
 
 const [binary, folder, update] = process.argv.slice(2);
 // The sources: this file may run from a copy beside the libraries.
@@ -157,38 +157,6 @@ async function thePlayerShowsTheNetworkAtATime(page) {
   await page.getByRole("button", { name: "❚❚ pause" }).click();
 }
 
-async function accessible(page, what) {
-  await page.addScriptTag({ path: require.resolve("axe-core/axe.min.js") });
-  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-  const words = violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.target.join(" ") + " " + (n.any[0]?.message ?? "")).join("; ")}`);
-  assert.deepEqual(words, [], what);
-}
-
-async function looksAsCommitted(browser, file) {
-  const taken = {};
-  if (update) await mkdir(pictures, { recursive: true });
-  for (const [width, height] of [[1400, 1800], [400, 2000]]) {
-    for (const theme of ["light", "dark"]) {
-      const page = await open(browser, file, { width, height, theme });
-      await drawn(page);
-      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `no sideways scrolling at ${width} px`);
-      await accessible(page, `accessible at ${width} px, ${theme}`);
-      const name = `report-${width}-${theme}`;
-      const path = join(pictures, `${name}.png`);
-      taken[name] = await picture(page);
-      if (update) await store(path, taken[name]);
-      const found = await alike(page, taken[name], await load(path));
-      if (!found.alike) await store(join(folder, `${name}.png`), taken[name]);
-      assert.ok(found.alike, `${name} differs (${JSON.stringify(found)}); see ${folder}/${name}.png, and --update if it is meant`);
-      assert.deepEqual(page.faults, []);
-      if (theme === "dark") {
-        assert.ok(!(await alike(page, taken[name], taken[`report-${width}-light`])).alike, "the comparison tells themes apart");
-      }
-      await page.context().close();
-    }
-  }
-}
-
 async function completeWithoutScript(browser, file) {
   const page = await open(browser, file, { script: false });
   const html = await page.content();
@@ -262,7 +230,8 @@ async function main() {
     assert.deepEqual(page.faults, []);
     await page.context().close();
     await completeWithoutScript(browser, six);
-    await looksAsCommitted(browser, six);
+    if (update) await mkdir(pictures, { recursive: true });
+    await looksAsCommitted("report", (how) => open(browser, six, how), { pictures, update, folder });
     await otherPagesLoad(browser);
     await manySchemesStayUsable(browser, await many);
   } finally {

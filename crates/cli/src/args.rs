@@ -10,6 +10,8 @@ use crate::network_args::{EmulateArgs, FwdArgs, LinkArgs};
 use crate::run_args::{OutputArgs, RunArgs};
 #[cfg(feature = "network")]
 use crate::transfer_args::{BenchCommand, GetArgs, PutArgs};
+#[cfg(feature = "view")]
+use crate::view_args::ViewArgs;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use ndnweir_lab::results::Sort;
@@ -63,6 +65,9 @@ pub enum Command {
     Validate(ValidateArgs),
     /// Redraw the report of a result folder, compare two, or draw traces of fetches
     Report(ReportArgs),
+    /// Explore results in the browser, run scenarios there, watch forwarders and fetches
+    #[cfg(feature = "view")]
+    View(ViewArgs),
     /// Run a scenario with real processes over emulated links, and simulate it for comparison
     #[cfg(feature = "network")]
     Emulate(EmulateArgs),
@@ -136,6 +141,14 @@ pub struct SimArgs {
     /// Threads to use [default: all cores]; results do not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+    /// Show the runs on a page of this machine while they are simulated; prints its address, serves until Ctrl-C
+    #[cfg(feature = "view")]
+    #[arg(long, conflicts_with = "watch")]
+    pub live: bool,
+    /// Show consumers and links in the terminal while the runs are simulated
+    #[cfg(feature = "view")]
+    #[arg(long, conflicts_with = "json")]
+    pub watch: bool,
     /// Also write every packet of the first run to a pcapng file for Wireshark (see docs/packet-traces.md)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
@@ -143,6 +156,9 @@ pub struct SimArgs {
     #[cfg(feature = "perfetto")]
     #[arg(long, value_name = "FILE")]
     pub perfetto: Option<PathBuf>,
+    /// Also write what consumers of the first run see as qlog, for qvis (see docs/packet-traces.md)
+    #[arg(long, value_name = "FILE.sqlog")]
+    pub qlog: Option<PathBuf>,
     /// Also write delay, hop count and path of every Data of the first run to a CSV file
     #[arg(long, value_name = "FILE")]
     pub deliveries: Option<PathBuf>,

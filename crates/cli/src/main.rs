@@ -18,6 +18,8 @@ mod terminal;
 mod transfer_args;
 #[cfg(feature = "network")]
 mod transfer_progress;
+#[cfg(feature = "view")]
+mod view_args;
 
 use clap::Parser;
 use clap::error::{ContextKind, ErrorKind};

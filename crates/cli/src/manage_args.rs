@@ -197,10 +197,15 @@ pub enum Persistency {
 Examples:
   ndnweir status
   ndnweir status --json
+  ndnweir status --watch            what its faces carry, until q or Ctrl-C
   ndnweir status --transport unix:///run/ndnweir/other.sock")]
 pub struct StatusArgs {
     #[command(flatten)]
     pub remote: RemoteArgs,
+    /// Show in the terminal what its faces carry, once a second
+    #[cfg(feature = "view")]
+    #[arg(long, conflicts_with = "json")]
+    pub watch: bool,
 }
 
 #[derive(Args)]

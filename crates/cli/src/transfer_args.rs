@@ -96,6 +96,7 @@ Examples:
   ndnweir get /example/data --trust ed25519:key.pub -o data.bin --json
   ndnweir get /example/data | sha256sum
   ndnweir get /example/data -o data.bin --trace trace.csv && ndnweir report trace.csv
+  ndnweir get /example/data -o data.bin --qlog fetch.sqlog        open it in qvis
   ndnweir get /example/data -o data.bin --scheme bic --set consumer.timer.min=100ms
   ndnweir get /example/data -o data.bin --hint /net/site7     towards where the producer is now
 
@@ -119,6 +120,9 @@ pub struct GetArgs {
     /// Write window, round-trip time and Interests in flight over time; draw with `ndnweir report FILE`
     #[arg(long, value_name = "FILE.csv")]
     pub trace: Option<PathBuf>,
+    /// Write what is requested, arrives and is lost as qlog, for qvis (see docs/packet-traces.md)
+    #[arg(long, value_name = "FILE.sqlog")]
+    pub qlog: Option<PathBuf>,
     /// Say only errors
     #[arg(long, short)]
     pub quiet: bool,

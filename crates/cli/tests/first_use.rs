@@ -154,6 +154,8 @@ fn a_trace_that_cannot_be_written_takes_nothing_else_with_it() {
     assert!(dir.path().join("out/report.html").is_file());
     let done = short(dir.path(), "other", "--scheme aimd --perfetto /dev/full").code(1);
     assert!(stderr(&done).contains("/dev/full"), "{}", stderr(&done));
+    let done = short(dir.path(), "other", "--scheme aimd --force --qlog /dev/full").code(1);
+    assert!(stderr(&done).contains("/dev/full: No space left on device"), "{}", stderr(&done));
     let done = short(dir.path(), "third", "--scheme aimd --perfetto no/such/folder").code(2);
     assert!(stderr(&done).contains("--perfetto no/such/folder: check that the folder exists"), "{}", stderr(&done));
     assert!(!dir.path().join("third").exists());

@@ -245,3 +245,29 @@ fn the_same_commands_manage_the_forwarder_of_ndnd() {
     ndnd.json("face destroy udp4://127.0.0.1:27000");
     assert!(!ndnd.json("face list").as_array().unwrap().iter().any(|shown| shown["face"] == face));
 }
+
+#[cfg(feature = "view")]
+#[test]
+fn a_watched_status_shows_faces_in_the_terminal_until_a_key_ends_it() {
+    let server = Server::start(OWNER);
+    let program = assert_cmd::cargo::cargo_bin!("ndnweir").display().to_string();
+    let line = format!("stty rows 20 cols 90; '{program}' status --watch 2>/dev/null; echo ended: $?");
+    let mut command = std::process::Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]).env("TERM", "xterm").env("SHELL", "/bin/bash");
+    command.env("NDN_CLIENT_TRANSPORT", server.uri());
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut script = command.spawn().expect("script(1) of util-linux");
+    let (mut keys, mut screen) = (script.stdin.take().unwrap(), script.stdout.take().unwrap());
+    let (mut text, mut buffer, mut pressed) = (String::new(), [0; 4096], false);
+    while let Ok(read @ 1..) = screen.read(&mut buffer) {
+        text.push_str(&String::from_utf8_lossy(&buffer[..read]));
+        // A rate needs a second look.
+        if !pressed && text.contains("Mbit/s") && text.contains("faces") {
+            keys.write_all(b"q").unwrap();
+            pressed = true;
+        }
+    }
+    script.wait().unwrap();
+    assert!(text.contains("\x1b[?1049l") && text.contains("ended: 0"), "{text}");
+    common::rejects(tempfile::tempdir().unwrap().path(), &["status", "--watch"], &["--watch draws on a terminal"]);
+}

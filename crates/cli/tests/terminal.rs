@@ -74,6 +74,49 @@ fn the_table_is_sorted_by_goodput_or_as_requested() {
     rejects(dir.path(), &["sim", "dumbbell", "--sort", "colour"], &["goodput", "delay"]);
 }
 
+#[cfg(feature = "view")]
+#[test]
+fn a_watched_run_takes_the_screen_and_gives_it_back_before_the_table() {
+    let dir = tempdir().unwrap();
+    let text = terminal(dir.path(), 90, "NO_COLOR=1", "--watch").join("\n");
+    let (taken, given) = (text.find("\x1b[?1049h").unwrap(), text.find("\x1b[?1049l").unwrap());
+    let (screen, after) = (&text[taken..given], &text[given..]);
+    assert!(screen.contains("consumers") && screen.contains("links") && screen.contains("dumbbell"), "{text}");
+    assert!(!screen.contains("attained") && after.contains("goodput Mbit/s"), "the table stays: {text}");
+    rejects(dir.path(), &["sim", "dumbbell", "--watch"], &["--watch draws on a terminal"]);
+    rejects(dir.path(), &["sim", "dumbbell", "--watch", "--live"], &["cannot be used with"]);
+}
+
+#[cfg(feature = "view")]
+#[test]
+fn ctrl_c_on_the_screen_ends_the_work_and_gives_the_terminal_back() {
+    use std::io::{Read, Write};
+    use std::process::Stdio;
+    let dir = tempdir().unwrap();
+    let program = assert_cmd::cargo::cargo_bin!("ndnweir").display().to_string();
+    // Minutes of work.
+    let line =
+        format!("stty rows 30 cols 90; '{program}' sim geant --scheme bic --watch --set run.duration=600s; stty -a");
+    let mut command = Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]).current_dir(dir.path()).env("TERM", "xterm").env("SHELL", "/bin/bash");
+    let mut script = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut keys, mut screen) = (script.stdin.take().unwrap(), script.stdout.take().unwrap());
+    let (mut text, mut buffer) = (String::new(), [0; 4096]);
+    let mut pressed = false;
+    while let Ok(read @ 1..) = screen.read(&mut buffer) {
+        text.push_str(&String::from_utf8_lossy(&buffer[..read]));
+        // Once it is drawn, raw mode is on: a signal it is not.
+        if !pressed && text.contains("Ctrl-C stop") {
+            keys.write_all(b"\x03").unwrap();
+            pressed = true;
+        }
+    }
+    script.wait().unwrap();
+    let after = text.split_once("\x1b[?1049l").unwrap_or_else(|| panic!("not given back: {text}")).1;
+    assert!(pressed && after.contains("interrupted before any run was complete"), "{after}");
+    assert!(["icanon", "isig", "echo"].iter().all(|s| after.split_whitespace().any(|word| word == *s)), "{after}");
+}
+
 #[test]
 fn quiet_says_nothing_and_leaves_the_results() {
     let dir = tempdir().unwrap();

@@ -359,6 +359,7 @@ fn bad_input_is_rejected_before_anything_is_done() {
         ("get /a --json", &["--output"]),
         ("get /a --restart", &["--output"]),
         ("get /a --trace no/such/trace.csv", &["--trace", "no/such"]),
+        ("get /a --qlog no/such/fetch.sqlog", &["--qlog", "no/such"]),
         ("put nope /a", &["nope", "No such file"]),
         ("put . /a", &["regular file"]),
         ("put in a", &["not a name"]),

@@ -2,6 +2,7 @@
 //!
 //! Columns: `time_s` since the first segment, `window_segments`, `in_flight_interests`, `rtt_ms` (empty for a segment
 //! that was requested more than once) and `received_bytes` so far. A row per segment, but at most one per millisecond.
+//! Rows reach the file five times a second, so that it can be read while the fetch continues.
 
 use ndnweir_core::units::{Bytes, Duration, Time};
 use std::fs::File;
@@ -13,6 +14,9 @@ pub const HEADER: &str = "time_s,window_segments,in_flight_interests,rtt_ms,rece
 
 /// The shortest time between two rows.
 const RESOLUTION: Duration = Duration::from_millis(1);
+
+/// How long rows may wait before they are written to the file.
+const FLUSH: Duration = Duration::from_millis(200);
 
 /// Why a trace cannot be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +48,7 @@ pub struct FetchTrace {
     out: BufWriter<File>,
     began: Option<Time>,
     written: Option<Time>,
+    flushed: Time,
     received: u64,
     failure: Option<io::Error>,
 }
@@ -57,7 +62,8 @@ impl FetchTrace {
         let error = |problem: io::Error| Error { path: path.into(), problem: problem.to_string() };
         let mut out = BufWriter::new(File::create(path).map_err(error)?);
         writeln!(out, "{HEADER}").map_err(error)?;
-        Ok(FetchTrace { path: path.into(), out, began: None, written: None, received: 0, failure: None })
+        let path = path.into();
+        Ok(FetchTrace { path, out, began: None, written: None, flushed: Time::ZERO, received: 0, failure: None })
     }
 
     /// A segment arrived.
@@ -70,7 +76,11 @@ impl FetchTrace {
         self.written = Some(now);
         let rtt = rtt.map_or(String::new(), |rtt| format!("{:.6}", rtt.millis()));
         let time = now.since(began).secs();
-        let result = writeln!(self.out, "{time:.6},{window:.3},{in_flight},{rtt},{}", self.received);
+        let mut result = writeln!(self.out, "{time:.6},{window:.3},{in_flight},{rtt},{}", self.received);
+        if now.since(self.flushed) >= FLUSH {
+            self.flushed = now;
+            result = result.and_then(|()| self.out.flush());
+        }
         self.failure = result.err();
     }
 
@@ -103,7 +113,8 @@ pub fn read(path: &Path) -> Result<Vec<Row>, Error> {
     if ascending { Ok(rows) } else { Err(error("its times do not ascend".into())) }
 }
 
-fn read_row(line: &str) -> Option<Row> {
+/// Reads a line after the first; none if it is no row.
+pub fn read_row(line: &str) -> Option<Row> {
     let mut cells = line.split(',');
     let mut number = || {
         let cell = cells.next()?;

@@ -8,8 +8,8 @@
 //! - [`papers`]: published evaluations, run again and judged.
 //! - [`criteria`]: schemes judged by criteria that are written down beforehand, relative to the optimum.
 //! - [`jobs`]: single runs that are stored, reused and divided among machines.
-//! - [`trace`], [`deliveries`], [`fetch_trace`], [`speed`]: packets of a run (with the feature `perfetto` also for that
-//!   viewer), its Data, a real fetch over time, the simulator's speed.
+//! - [`trace`], [`deliveries`], [`qlog`], [`fetch_trace`], [`speed`]: packets of a run (with `perfetto` also for that
+//!   viewer), its Data, what its consumers see, a real fetch over time, the simulator's speed.
 //!
 //! It contains experiments and statistics, and no sockets, processes or pictures.
 
@@ -24,6 +24,7 @@ pub mod optimum;
 pub mod papers;
 #[cfg(feature = "perfetto")]
 pub mod perfetto;
+pub mod qlog;
 pub mod results;
 pub mod speed;
 pub mod text_table;

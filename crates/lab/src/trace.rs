@@ -1,6 +1,6 @@
 //! Packets of a run as a pcapng file.
 
-use crate::experiment::{self, Experiment, Inputs};
+use crate::experiment::{self, Experiment, Inputs, Watching};
 use crate::results::{LinkInfo, ScenarioInfo};
 use ndnweir_core::units::Rate;
 use ndnweir_sim::observer::NodeId;
@@ -41,7 +41,7 @@ pub fn write(experiment: &Experiment, path: &Path, stop: &AtomicBool) -> Result<
     let encoder = Encoder::new(names(experiment, &inputs.network), &scheme.layout());
     let file = File::create(path).map_err(failed)?;
     let mut writer = PcapWriter::new(BufWriter::new(file), encoder, &capture(&inputs.info)).map_err(failed)?;
-    experiment.run_one(&inputs, scheme, seed, None, stop, Some(&mut writer))?;
+    experiment.run_one(&inputs, scheme, seed, stop, Watching { tap: Some(&mut writer), ..Watching::default() })?;
     writer.finish().map_err(failed)?;
     Ok(())
 }

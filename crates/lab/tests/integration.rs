@@ -17,3 +17,4 @@ mod scenario_schemes;
 mod signals;
 mod source_figures;
 mod tables;
+mod watching;

@@ -1,6 +1,6 @@
 //! ndnSieve in the shipped scenarios: a controller that fails, a backbone link that fails and returns.
 
-use ndnweir_lab::experiment::{Experiment, Finished, Inputs, choose};
+use ndnweir_lab::experiment::{Experiment, Finished, Inputs, Watching, choose};
 use ndnweir_scenario as scenario;
 use std::sync::atomic::AtomicBool;
 
@@ -10,7 +10,7 @@ fn simulate(name: &str, set: &[&str], scheme: &str) -> Finished {
     let inputs = Inputs::new(&scenario);
     let experiment = Experiment { scenario, schemes, seeds: vec![1], events: vec!["switch".into()] };
     let stop = AtomicBool::new(false);
-    experiment.run_one(&inputs, &experiment.schemes[0], 1, None, &stop, None).unwrap().unwrap()
+    experiment.run_one(&inputs, &experiment.schemes[0], 1, &stop, Watching::default()).unwrap().unwrap()
 }
 
 #[test]

@@ -7,6 +7,7 @@
 //! browser the page's script (`assets/`) draws those over time again with uPlot, to zoom and to compare, from
 //! values that the page contains.
 
+pub mod assets;
 pub(crate) mod axis;
 pub(crate) mod bars;
 mod cases;

@@ -122,7 +122,7 @@ fn compact(css: &str) -> String {
 /// The page's own modules, which share one scope, in the order in which they need each other. The page is complete
 /// without them.
 const MODULES: [&str; 8] = [
-    include_str!("../assets/base.js"),
+    BASE,
     include_str!("../assets/tables.js"),
     include_str!("../assets/schemes.js"),
     include_str!("../assets/axes.js"),
@@ -131,9 +131,12 @@ const MODULES: [&str; 8] = [
     include_str!("../assets/player.js"),
     include_str!("../assets/start.js"),
 ];
+/// What all pages share: elements, the theme, colours.
+pub const BASE: &str = include_str!("../assets/base.js");
 /// The plotting library uPlot 1.6.32, as published.
-const LIBRARY: &str = include_str!("../assets/uplot/uPlot.iife.min.js");
-const LIBRARY_CSS: &str = include_str!("../assets/uplot/uPlot.min.css");
+pub const LIBRARY: &str = include_str!("../assets/uplot/uPlot.iife.min.js");
+pub const LIBRARY_CSS: &str = include_str!("../assets/uplot/uPlot.min.css");
+pub const LIBRARY_LICENCE: &str = include_str!("../assets/uplot/LICENSE");
 
 /// The scripts of a page; with `charts` the plotting library with its licence, too.
 pub fn scripts(charts: bool) -> String {
@@ -142,6 +145,6 @@ pub fn scripts(charts: bool) -> String {
     if !charts {
         return own;
     }
-    let licence = include_str!("../assets/uplot/LICENSE").trim();
+    let licence = LIBRARY_LICENCE.trim();
     format!("<style>{LIBRARY_CSS}</style><script>/*\n{licence}\n*/\n{LIBRARY}</script>\n{own}")
 }

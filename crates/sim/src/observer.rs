@@ -4,6 +4,7 @@
 //! keep. Every method has an empty default. It is called for what reaches an application, not for every hop, so that the
 //! engine is compiled once, for any observer.
 
+use ndnweir_core::packet::Packet;
 use ndnweir_core::units::Time;
 pub use ndnweir_node::{
     Arrival, DropCause, Drops, FaceCounters as LinkCounters, FetcherCounters as ConsumerCounters, NodeCounters,
@@ -88,6 +89,8 @@ pub enum FlowEvent {
 
 /// Receives what happens in a run. All calls come in order of time.
 pub trait Observer {
+    /// A consumer sends an Interest.
+    fn requested(&mut self, _at: Time, _consumer: ConsumerId, _interest: &Packet) {}
     /// A segment reached its consumer for the first time.
     fn delivered(&mut self, _delivery: &Delivery) {}
     /// A consumer has its whole object.

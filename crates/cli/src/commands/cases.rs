@@ -57,6 +57,11 @@ pub fn run(args: &SimArgs, cases: &[Case]) -> Result<(), Failure> {
         let message = format!("{} {} cases would write one file; run one of them with --set", file.option, cases.len());
         return Err(Failure::Input(message));
     }
+    #[cfg(feature = "view")]
+    if args.live || args.watch {
+        let message = "--live and --watch show one case, and this runs several; run one of them with --set";
+        return Err(Failure::Input(message.into()));
+    }
     let seeds = seeds(args.run.seed, args.run.seeds)?;
     let mut experiments = Vec::new();
     for case in cases {

@@ -120,7 +120,7 @@ fn emulate_all(
 /// The command that does the same again.
 fn repeat(args: &EmulateArgs, schemes: &[Scheme]) -> Repeat {
     let noise = if NOISE.parse() == Ok(args.noise) { vec![] } else { vec!["--noise".into(), args.noise.to_string()] };
-    let words = words("emulate", &args.run, schemes, &args.run.overrides, &noise);
+    let words = words("emulate", &args.run, schemes, &noise);
     let notes = vec!["Emulated runs depend on this machine: they come out alike, not the same".into()];
     Repeat { command: words.join(" "), version: env!("CARGO_PKG_VERSION").into(), notes }
 }

@@ -5,9 +5,10 @@ use super::transfer::{connect, download, name, waiter};
 use crate::failure::Failure;
 use crate::transfer_args::GetArgs;
 use crate::transfer_progress::Fetched;
-use ndnweir_core::units::{Duration, Time};
+use ndnweir_core::units::{Bytes, Duration, Time};
 use ndnweir_lab::fetch_trace::FetchTrace;
 use ndnweir_lab::metrics::Histogram;
+use ndnweir_lab::qlog::QlogWriter;
 use ndnweir_net::client::SessionEvent;
 use ndnweir_net::clock::Clock;
 use ndnweir_net::object::signals::Signals;
@@ -19,6 +20,7 @@ use ndnweir_node::FetcherCounters;
 use ndnweir_node::fetcher::Arrival;
 use ndnweir_wire::Name;
 use serde_json::{Value, json};
+use std::fs::File;
 use std::io::{BufWriter, ErrorKind, IsTerminal, stdout};
 use std::path::{Path, PathBuf};
 
@@ -27,6 +29,7 @@ pub fn run(args: &GetArgs) -> Result<(), Failure> {
     let output = target(args)?;
     let trace = args.trace.as_deref().map(FetchTrace::create).transpose();
     let trace = trace.map_err(|e| Failure::Input(format!("--trace: {e}")))?;
+    let qlog = args.qlog.as_deref().map(|path| create_qlog(path, &args.name)).transpose()?;
     if output.is_none() {
         config.fetcher.max_window = MAX_EARLY;
     }
@@ -36,11 +39,14 @@ pub fn run(args: &GetArgs) -> Result<(), Failure> {
     let scheme = config.scheme.name.clone();
     let mut download =
         Download::new(session, config.clone(), opener(output.map(Path::to_owned), args, config.trust.clone()));
-    let mut seen = Progress::new(args.quiet, trace);
+    let mut seen = Progress::new(args.quiet, trace, qlog);
     let result = run_download(&mut download, &Clock::new(), &mut waiter, &mut seen);
     seen.bar.done();
     if let Some(trace) = seen.trace.take() {
         trace.finish().map_err(|e| Failure::Work(format!("--trace: {e}")))?;
+    }
+    if let (Some(qlog), Some(path)) = (seen.qlog.take(), &args.qlog) {
+        qlog.finish().map_err(|e| Failure::Work(format!("--qlog {}: {e}", path.display())))?;
     }
     let finished = match result {
         Ok(Some(finished)) => finished,
@@ -146,11 +152,20 @@ fn warning(finished: &FinishedDownload) -> Option<&'static str> {
     }
 }
 
+/// Content bytes of a segment before the first has come: what `ndnweir put` takes.
+const LIKELY_SEGMENT: Bytes = Bytes::new(8000);
+
+fn create_qlog(path: &Path, name: &str) -> Result<QlogWriter<BufWriter<File>>, Failure> {
+    let file = File::create(path).map_err(|e| Failure::Input(format!("--qlog {}: {e}", path.display())))?;
+    Ok(QlogWriter::new(BufWriter::new(file), &format!("ndnweir get {name}"), [(name.to_owned(), LIKELY_SEGMENT)]))
+}
+
 /// Gathers what is shown.
 struct Progress {
     bar: Fetched,
     quiet: bool,
     trace: Option<FetchTrace>,
+    qlog: Option<QlogWriter<BufWriter<File>>>,
     object: String,
     stored: u64,
     rtt: Histogram,
@@ -158,9 +173,9 @@ struct Progress {
 }
 
 impl Progress {
-    fn new(quiet: bool, trace: Option<FetchTrace>) -> Progress {
+    fn new(quiet: bool, trace: Option<FetchTrace>, qlog: Option<QlogWriter<BufWriter<File>>>) -> Progress {
         let (rtt, delay) = (Histogram::new(), Histogram::new());
-        Progress { bar: Fetched::new(quiet), quiet, trace, object: String::new(), stored: 0, rtt, delay }
+        Progress { bar: Fetched::new(quiet), quiet, trace, qlog, object: String::new(), stored: 0, rtt, delay }
     }
 
     fn statistics(&self, finished: &FinishedDownload, scheme: &str) -> Value {
@@ -231,7 +246,17 @@ impl DownloadObserver for Progress {
         if let Some(trace) = &mut self.trace {
             trace.record(now, arrival.payload, arrival.rtt, counters.window, counters.in_flight);
         }
+        if let Some(qlog) = &mut self.qlog {
+            qlog.arrived(now, 0, arrival);
+            qlog.state(now, 0, counters);
+        }
         self.bar.advance(now, arrival.payload.get(), last, counters);
+    }
+
+    fn requested(&mut self, now: Time, segment: u64, bytes: u64) {
+        if let Some(qlog) = &mut self.qlog {
+            qlog.requested(now, 0, segment, bytes);
+        }
     }
 
     fn waited(&mut self, now: Time) {

@@ -38,6 +38,9 @@ mod target;
 #[cfg(feature = "network")]
 mod transfer;
 mod validate;
+#[cfg(feature = "view")]
+mod view;
+mod watchers;
 
 use crate::args::Command;
 use crate::failure::Failure;
@@ -59,6 +62,8 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Explain(args) => explain::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Report(args) => report::run(&args),
+        #[cfg(feature = "view")]
+        Command::View(args) => view::run(&args),
         #[cfg(feature = "network")]
         Command::Put(args) => put::run(&args),
         #[cfg(feature = "network")]

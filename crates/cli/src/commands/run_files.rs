@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use ndnweir_lab::experiment::Experiment;
 #[cfg(feature = "perfetto")]
 use ndnweir_lab::perfetto;
-use ndnweir_lab::{deliveries, trace};
+use ndnweir_lab::{deliveries, qlog, trace};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -33,6 +33,7 @@ pub(super) fn files(args: &SimArgs) -> Vec<RunFile<'_>> {
         file("--trace", "packets", &args.trace, trace::write),
         #[cfg(feature = "perfetto")]
         file("--perfetto", "trace", &args.perfetto, perfetto::write),
+        file("--qlog", "qlog", &args.qlog, qlog::write),
         file("--deliveries", "deliveries", &args.deliveries, deliveries::write),
     ]
     .into_iter()

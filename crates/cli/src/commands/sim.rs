@@ -1,15 +1,15 @@
 //! `ndnweir sim`.
 
 use super::inputs::{changed_but_not_run, check, load, seeds};
-use super::repeat::{repeat, stand_ins};
+use super::repeat::repeat;
 use super::run_files::{files, may_create};
+use super::watchers::{self, Watchers};
 use super::{cases, outcome, print, target};
 use crate::args::SimArgs;
 use crate::failure::Failure;
-use crate::progress::Bar;
 use crate::terminal;
 use ndnweir_lab::experiment::{self, Experiment};
-use ndnweir_lab::results::{Comparison, SeriesOf, table};
+use ndnweir_lab::results::{Comparison, SeriesOf, stand_ins, table};
 use ndnweir_lab::text_table::wrapped;
 use ndnweir_report as report;
 use std::path::Path;
@@ -19,6 +19,7 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
         // Fails only when a pool exists already, and this is the first.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
     }
+    watchers::check(args)?;
     if let Some(cases) = cases::read(&args.run.scenario, &args.run.overrides, &args.vary)? {
         return cases::run(args, &cases);
     }
@@ -36,9 +37,9 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     let mut notes: Vec<String> =
         target.note.clone().into_iter().chain(changed_but_not_run(&scenario, &schemes)).collect();
     let experiment = Experiment { scenario, schemes, seeds, events: Vec::new() };
-    let bar = Bar::new(experiment.schemes.len() * experiment.seeds.len(), args.run.output.quiet);
-    let result = experiment.run(&bar, stop);
-    bar.done();
+    let mut watchers = Watchers::start(args, &experiment, &repeat.command, &target.folder, stop)?;
+    let result = experiment.run(&watchers, stop);
+    watchers.over()?;
     let mut comparison = result.map_err(Failure::work)?;
     comparison.repeat = repeat;
     let out = if comparison.partial { target.interrupted()? } else { target.folder };
@@ -47,6 +48,7 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     if let Err(error) = report::write(&comparison, &out, SeriesOf::First) {
         problems.push(error.to_string());
     }
+    watchers.written(problems.is_empty().then_some(&*out), comparison.partial, &problems.join("\n"));
     for file in files(args).iter().filter(|_| !comparison.partial) {
         if let Err(error) = (file.write)(&experiment, file.path, stop) {
             problems.push(error.to_string());
@@ -61,6 +63,7 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     if comparison.partial {
         problems.push(format!("interrupted; {} holds the runs that were complete", out.display()));
     }
+    watchers.stay();
     outcome(&problems)
 }
 

@@ -1,11 +1,8 @@
 //! The result folder: results of another command are replaced only with --force.
 
 use crate::failure::Failure;
-use ndnweir_lab::results;
+use ndnweir_lab::results::{self, MAX_FOLDERS, numbered};
 use std::path::{Path, PathBuf};
-
-/// Numbers tried for a folder that the user did not name.
-const MAX_FOLDERS: u32 = 9_999;
 
 /// A folder for results.
 pub struct Target {
@@ -43,15 +40,9 @@ pub fn choose(named: Option<&Path>, default: PathBuf, command: Option<&str>, for
             "{place}: holds the results of {whose}; name another folder, or replace them with --force"
         )));
     }
-    for folder in (2..=MAX_FOLDERS).map(|n| numbered(&first, n)) {
-        let occupied = holds_results(&folder)?;
-        if occupied && again(&folder).is_none() {
-            continue;
-        }
-        let note = format!("{} holds the results of {whose}: writing {}", first.display(), folder.display());
-        return target(folder, Some(note), occupied);
-    }
-    Err(Failure::Input(format!("{} and {MAX_FOLDERS} more hold results; name a folder with --out", first.display())))
+    let (folder, occupied) = results::free_folder(&first, command).map_err(Failure::input)?;
+    let note = format!("{} holds the results of {whose}: writing {}", first.display(), folder.display());
+    target(folder, Some(note), occupied)
 }
 
 impl Target {
@@ -72,10 +63,4 @@ impl Target {
 /// Whether there are results in a folder that results can be written to.
 fn holds_results(folder: &Path) -> Result<bool, Failure> {
     Ok(results::may_write(folder).map_err(Failure::input)? && folder.join("summary.json").is_file())
-}
-
-fn numbered(folder: &Path, number: u32) -> PathBuf {
-    let mut name = folder.as_os_str().to_owned();
-    name.push(format!("-{number}"));
-    name.into()
 }

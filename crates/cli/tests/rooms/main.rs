@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What each crate may depend on, itself apart: the arrows of the README.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("core", &[]),
     ("wire", &[]),
     ("node", &["core", "wire"]),
@@ -17,10 +17,11 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("scenario", &["core", "wire", "node", "link", "sim"]),
     ("lab", &["core", "wire", "node", "link", "sim", "scenario"]),
     ("report", &["core", "wire", "node", "link", "sim", "scenario", "lab"]),
+    ("view", &["core", "wire", "node", "link", "sim", "scenario", "lab", "report"]),
     ("net", &["core", "wire", "node", "link"]),
     ("control", &["core", "wire", "node", "link", "net"]),
     ("emulate", &["core", "wire", "node", "link", "sim", "scenario", "lab", "net"]),
-    ("cli", &["core", "wire", "node", "link", "sim", "scenario", "lab", "report", "net", "control", "emulate"]),
+    ("cli", &["core", "wire", "node", "link", "sim", "scenario", "lab", "report", "view", "net", "control", "emulate"]),
 ];
 
 /// Crates that build on any operating system.

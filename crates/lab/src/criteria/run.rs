@@ -6,7 +6,7 @@ use super::model::Criterion;
 use super::record::{POINT, RunRecord};
 use super::verdict::CriterionResult;
 use crate::evaluation::{Measured, Runs};
-use crate::experiment::{Error, Progress};
+use crate::experiment::{Error, Progress, Watching};
 use crate::jobs::StoredResults;
 use rayon::prelude::*;
 use std::sync::atomic::AtomicBool;
@@ -130,7 +130,8 @@ impl Jobs<'_> {
         let (experiment, inputs) = shared.prepared(self.criteria);
         let mut advanced = |fraction| progress.advanced(job, fraction);
         let Task { scheme, seed, key, .. } = task;
-        let finished = experiment.run_one(inputs, scheme, *seed, Some(&mut advanced), stop, None)?;
+        let watching = Watching { progress: Some(&mut advanced), ..Watching::default() };
+        let finished = experiment.run_one(inputs, scheme, *seed, stop, watching)?;
         let Some(finished) = finished else { return Ok(None) };
         let measured = Measured::with_limits(0, finished.run, &inputs.info, shared.limits(self.criteria));
         let record = RunRecord::new(&measured, &wanted, finished.outcome.packet_hops);

@@ -7,20 +7,23 @@ mod describe;
 mod events;
 mod ideal;
 mod outline;
+mod watching;
 
 pub use ceilings::{physical, routed};
 pub use choice::{ChoiceError, available, choose};
 pub use describe::describe;
+pub use watching::{TakeBins, Watching};
 
 use crate::metrics::{Collector, Waits};
-use crate::results::{Comparison, ControlRun, CrossRun, Optimum, Repeat, Run, ScenarioInfo, zero_spread};
+use crate::results::{Comparison, ControlRun, CrossRun, Optimum, Repeat, Run, ScenarioInfo, Series, zero_spread};
 use ndnweir_core::scheme::Scheme;
 use ndnweir_scenario::Scenario;
 use ndnweir_sim::network::Network;
 use ndnweir_sim::outcome::{AccountingError, Outcome};
-use ndnweir_sim::{NetworkError, PacketTap, RunOptions};
+use ndnweir_sim::{NetworkError, RunOptions};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
+use watching::Watched;
 
 /// The optimum of a scenario, or the reason why it is undefined, and the ideal completion times of finite fetches.
 pub fn optimum(scenario: &Scenario) -> Optimum {
@@ -44,6 +47,12 @@ pub struct Experiment {
 pub trait Progress: Sync {
     /// Run `run` (in the order of schemes, then seeds) has covered this fraction of its simulated time.
     fn advanced(&self, run: usize, fraction: f64);
+    /// Whether [`Progress::bins`] is to be called.
+    fn wants_bins(&self) -> bool {
+        false
+    }
+    /// The values of bins of run `run` that are complete (see [`TakeBins`]).
+    fn bins(&self, _run: usize, _first: usize, _series: &Series) {}
 }
 
 /// Ignores the progress.
@@ -135,7 +144,10 @@ impl Experiment {
                 return Ok(None);
             }
             let mut advanced = |fraction| progress.advanced(i, fraction);
-            self.run_one(&inputs, scheme, seed, Some(&mut advanced), stop, None)
+            let mut bins = |first, series: &Series| progress.bins(i, first, series);
+            let bins = progress.wants_bins().then_some(&mut bins as &mut TakeBins<'_>);
+            let watching = Watching { progress: Some(&mut advanced), bins, ..Watching::default() };
+            self.run_one(&inputs, scheme, seed, stop, watching)
         };
         let results: Result<Vec<Option<Finished>>, Error> = jobs.into_par_iter().map(one).collect();
         let runs: Vec<Run> = results?.into_iter().flatten().map(|finished| finished.run).collect();
@@ -164,27 +176,26 @@ impl Experiment {
         inputs: &'a Inputs,
         scheme: &'a Scheme,
         seed: u64,
-        progress: Option<&'a mut dyn FnMut(f64)>,
         stop: &'a AtomicBool,
-        tap: Option<&'a mut dyn PacketTap>,
+        watching: Watching<'a>,
     ) -> Result<Option<Finished>, Error> {
         let events: Vec<&str> = self.events.iter().map(String::as_str).collect();
         let setup = inputs.info.setup(&events);
-        let mut waits = Waits::new(setup.from..setup.to, setup.links.len(), tap);
-        let mut collector = Collector::new(setup);
+        let mut waits = Waits::new(setup.from..setup.to, setup.links.len(), watching.tap);
+        let mut watched = Watched::new(Collector::new(setup), watching.bins);
         let options = RunOptions {
             trace: !events.is_empty(),
             stop: Some(stop),
-            progress: progress.map(|progress| progress as &mut dyn FnMut(f64)),
+            progress: watching.progress.map(|progress| progress as &mut dyn FnMut(f64)),
             tap: Some(&mut waits),
             ..RunOptions::full()
         };
-        let outcome = ndnweir_sim::run(&inputs.network, scheme, seed, &mut collector, options)?;
+        let outcome = ndnweir_sim::run(&inputs.network, scheme, seed, &mut watched, options)?;
         if !outcome.finished {
             return Ok(None);
         }
         outcome.check().map_err(|what| Error::Accounting { scheme: scheme.name.clone(), seed, what })?;
-        let mut run = collector.finish(&scheme.name, seed);
+        let mut run = watched.collector.finish(&scheme.name, seed);
         waits.finish(&mut run);
         run.event_hash = format!("{:016x}", outcome.hash);
         run.cross = CrossRun::all(&self.scenario, &outcome.cross);

@@ -1,12 +1,14 @@
 //! From observations to a run's metrics.
 
+mod series;
+
 use super::flows::{BinClock, FlowGather};
 use super::gather::{ConsumerGather, LinkGather, overhead};
 use super::recovery::recoveries;
 use super::stats::mbps;
 use super::tables::{HopGather, NodeGather, PacketGather, PathLengths};
 use super::{Histogram, Setup, jain, worst_share};
-use crate::results::{ComponentEvent, Run, Series, ShareRun, Slowdown};
+use crate::results::{ComponentEvent, Run, ShareRun, Slowdown};
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_sim::observer::{
     ConsumerId, Delivery, DirectedLinkId, FlowEvent, NodeId, Observer, PathId, Share, Snapshot,
@@ -188,64 +190,6 @@ impl Collector {
             }
         }
         shares
-    }
-
-    fn series(&self, end: Time) -> Series {
-        use crate::results::{Rows, SeriesKind};
-        let width = self.setup.bin.secs();
-        let bins = (end.nanos().div_ceil(self.setup.bin.nanos()) as usize).min(self.bins);
-        let mut series = Series { bin_s: width, tables: Default::default() };
-        let mut network = vec![Vec::new(); 3];
-        for bin in 0..bins {
-            let rate = |c: &ConsumerGather| mbps(c.bits[bin] as f64, width);
-            let (from, to) = (self.setup.bin * bin as u64, self.setup.bin * (bin as u64 + 1));
-            let fair: Vec<f64> = (self.setup.consumers.iter().zip(&self.consumers))
-                .filter(|(s, c)| {
-                    let stop = [s.stop, c.completed].into_iter().flatten().fold(Time::NEVER, Time::min);
-                    s.long_lived && s.start <= Time::ZERO + from && Time::ZERO + to <= stop
-                })
-                .map(|(_, c)| rate(c))
-                .collect();
-            network[0].push(self.consumers.iter().map(rate).sum());
-            network[1].push(jain(&fair).unwrap_or(f64::NAN));
-            network[2].push(self.links.iter().map(|l| l.rate(&l.overflow_bits, bin, width)).sum());
-        }
-        series.tables[SeriesKind::Network as usize] = vec![Rows { key: Vec::new(), columns: network }];
-        for (setup, gather) in self.setup.consumers.iter().zip(&self.consumers) {
-            series.tables[SeriesKind::Consumers as usize]
-                .push(Rows { key: vec![setup.name.clone()], columns: gather.columns(bins, width) });
-            for (path, bits) in gather.path_series(&self.paths) {
-                let column = bits[..bins].iter().map(|b| mbps(*b as f64, width)).collect();
-                series.tables[SeriesKind::Paths as usize]
-                    .push(Rows { key: vec![setup.name.clone(), path], columns: vec![column] });
-            }
-        }
-        for (setup, gather) in self.setup.links.iter().zip(&self.links) {
-            series.tables[SeriesKind::Links as usize]
-                .push(Rows { key: vec![setup.name.clone()], columns: gather.columns(bins, width) });
-        }
-        for (key, values) in &self.shares {
-            series.tables[SeriesKind::Shares as usize]
-                .push(Rows { key: self.share_names(*key).into(), columns: vec![values[..bins].to_vec()] });
-        }
-        let mut put = |kind: SeriesKind, name: &str, columns| {
-            series.tables[kind as usize].push(Rows { key: vec![name.to_owned()], columns });
-        };
-        for (name, gather) in self.used_nodes() {
-            put(SeriesKind::Nodes, name, gather.columns(bins));
-        }
-        for (setup, gather) in self.setup.links.iter().zip(&self.packets) {
-            put(SeriesKind::Packets, &setup.name, gather.columns(bins));
-        }
-        for (setup, gather) in self.setup.consumers.iter().zip(&self.hops) {
-            put(SeriesKind::Hops, &setup.name, gather.columns(bins));
-        }
-        for (setup, gather) in self.setup.consumers.iter().zip(&self.flows) {
-            if let Some(gather) = gather {
-                put(SeriesKind::Flows, &setup.name, gather.columns(bins, end, self.clock()));
-            }
-        }
-        series
     }
 }
 

@@ -6,6 +6,7 @@ use crate::results::{ConsumerRun, DeadlineRun, LinkRun, PathRun};
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_sim::observer::{ConsumerCounters, Delivery, LinkCounters, PathId};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Number of paths of one consumer that are reported separately; the rest is `other`.
 const MAX_PATHS: usize = 8;
@@ -27,8 +28,10 @@ impl Means {
         self.sum[bin] += value;
         self.count[bin] += 1;
     }
-    pub(super) fn column(&self, bins: usize) -> Vec<f64> {
-        (0..bins).map(|b| if self.count[b] > 0 { self.sum[b] / f64::from(self.count[b]) } else { f64::NAN }).collect()
+    pub(super) fn column(&self, bins: &Range<usize>) -> Vec<f64> {
+        bins.clone()
+            .map(|b| if self.count[b] > 0 { self.sum[b] / f64::from(self.count[b]) } else { f64::NAN })
+            .collect()
     }
 }
 
@@ -263,12 +266,12 @@ impl ConsumerGather {
     }
 
     /// One column for each metric of `SeriesKind::Consumers`.
-    pub(super) fn columns(&self, bins: usize, width: f64) -> Vec<Vec<f64>> {
-        let counts = |v: &[u64]| v[..bins].iter().map(|n| *n as f64).collect();
+    pub(super) fn columns(&self, bins: &Range<usize>, width: f64) -> Vec<Vec<f64>> {
+        let counts = |v: &[u64]| v[bins.clone()].iter().map(|n| *n as f64).collect();
         vec![
-            self.bits[..bins].iter().map(|b| mbps(*b as f64, width)).collect(),
+            self.bits[bins.clone()].iter().map(|b| mbps(*b as f64, width)).collect(),
             self.delays.column(bins),
-            self.delay_max[..bins].to_vec(),
+            self.delay_max[bins.clone()].to_vec(),
             self.rtts.column(bins),
             self.windows.column(bins),
             self.in_flight.column(bins),
@@ -383,9 +386,9 @@ impl LinkGather {
     }
 
     /// One column for each metric of `SeriesKind::Links`.
-    pub(super) fn columns(&self, bins: usize, width: f64) -> Vec<Vec<f64>> {
-        let rates = |v: &[u64]| v[..bins].iter().map(|b| mbps(*b as f64, width)).collect();
-        let counts = |v: &[u64]| v[..bins].iter().map(|n| *n as f64).collect();
+    pub(super) fn columns(&self, bins: &Range<usize>, width: f64) -> Vec<Vec<f64>> {
+        let rates = |v: &[u64]| v[bins.clone()].iter().map(|b| mbps(*b as f64, width)).collect();
+        let counts = |v: &[u64]| v[bins.clone()].iter().map(|n| *n as f64).collect();
         let mean = |&(sum, n): &(u128, u64)| {
             if n > 0 { sum as f64 / n as f64 / 1e6 } else { f64::NAN }
         };
@@ -393,8 +396,8 @@ impl LinkGather {
             rates(&self.data_bits),
             rates(&self.interest_bits),
             self.queue.column(bins),
-            self.sojourn[..bins].iter().map(mean).collect(),
-            self.sojourn_max[..bins].to_vec(),
+            self.sojourn[bins.clone()].iter().map(mean).collect(),
+            self.sojourn_max[bins.clone()].to_vec(),
             rates(&self.overflow_bits),
             counts(&self.marks),
             counts(&self.nacks),

@@ -3,6 +3,7 @@
 use super::gather::Means;
 use crate::results::NodeRun;
 use ndnweir_sim::observer::{LinkCounters, NodeCounters, PathId};
+use std::ops::Range;
 
 /// Differences of a running total, by bin.
 #[derive(Default)]
@@ -20,8 +21,8 @@ impl Steps {
         self.last = total;
     }
 
-    fn column(&self, bins: usize) -> Vec<f64> {
-        (0..bins).map(|bin| self.bins.get(bin).map_or(0.0, |n| *n as f64)).collect()
+    fn column(&self, bins: &Range<usize>) -> Vec<f64> {
+        bins.clone().map(|bin| self.bins.get(bin).map_or(0.0, |n| *n as f64)).collect()
     }
 }
 
@@ -99,7 +100,7 @@ impl NodeGather {
     }
 
     /// One column for each metric of `SeriesKind::Nodes`.
-    pub(super) fn columns(&self, bins: usize) -> Vec<Vec<f64>> {
+    pub(super) fn columns(&self, bins: &Range<usize>) -> Vec<Vec<f64>> {
         let states = [&self.cached, &self.pending].map(|means| means.column(bins));
         self.steps.iter().map(|steps| steps.column(bins)).chain(states).collect()
     }
@@ -121,7 +122,7 @@ impl PacketGather {
     }
 
     /// One column for each metric of `SeriesKind::Packets`.
-    pub(super) fn columns(&self, bins: usize) -> Vec<Vec<f64>> {
+    pub(super) fn columns(&self, bins: &Range<usize>) -> Vec<Vec<f64>> {
         self.steps.iter().map(|steps| steps.column(bins)).collect()
     }
 }
@@ -145,8 +146,8 @@ impl HopGather {
     }
 
     /// One column for each metric of `SeriesKind::Hops`.
-    pub(super) fn columns(&self, bins: usize) -> Vec<Vec<f64>> {
-        vec![self.means.column(bins), self.most[..bins].to_vec()]
+    pub(super) fn columns(&self, bins: &Range<usize>) -> Vec<Vec<f64>> {
+        vec![self.means.column(bins), self.most[bins.clone()].to_vec()]
     }
 }
 

@@ -7,7 +7,7 @@ mod messages;
 mod tests;
 mod tracks;
 
-use crate::experiment::{Experiment, Inputs};
+use crate::experiment::{Experiment, Inputs, Watching};
 use crate::trace::{self, Error};
 use messages::{Trace, TrackEvent, kind};
 use ndnweir_core::ids::NameId;
@@ -39,7 +39,8 @@ pub fn write(experiment: &Experiment, path: &Path, stop: &AtomicBool) -> Result<
     let names = trace::names(experiment, &inputs.network);
     let file = BufWriter::new(File::create(path).map_err(failed)?);
     let mut writer = PerfettoWriter::new(file, Tracks::new(&inputs.info), names);
-    let finished = experiment.run_one(&inputs, scheme, seed, None, stop, Some(&mut writer))?;
+    let finished =
+        experiment.run_one(&inputs, scheme, seed, stop, Watching { tap: Some(&mut writer), ..Watching::default() })?;
     if let Some(finished) = finished {
         writer.flush();
         counters::write(&mut writer, &inputs.info, &finished.run);

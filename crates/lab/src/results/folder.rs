@@ -75,6 +75,36 @@ pub fn command(dir: &Path) -> Option<String> {
     document["repeat"]["command"].as_str().filter(|command| !command.is_empty()).map(str::to_owned)
 }
 
+/// Numbers tried for a folder that no one named.
+pub const MAX_FOLDERS: u32 = 9_999;
+
+/// The first of `first`, `first-2`, `first-3` and so on that holds no results, or those of the same command, and whether
+/// it holds results.
+///
+/// # Errors
+/// See [`may_write`]; [`Error::NoFolder`] if all hold results of others.
+pub fn free_folder(first: &Path, command: Option<&str>) -> Result<(PathBuf, bool), Error> {
+    for number in 1..=MAX_FOLDERS {
+        let folder = numbered(first, number);
+        if !may_write(&folder)? || !folder.join("summary.json").is_file() {
+            return Ok((folder, false));
+        }
+        if command.is_some_and(|wanted| self::command(&folder).as_deref() == Some(wanted)) {
+            return Ok((folder, true));
+        }
+    }
+    Err(Error::NoFolder { path: first.display().to_string() })
+}
+
+/// `folder` for 1, `folder-2` for 2.
+pub fn numbered(folder: &Path, number: u32) -> PathBuf {
+    let mut name = folder.as_os_str().to_owned();
+    if number > 1 {
+        name.push(format!("-{number}"));
+    }
+    name.into()
+}
+
 /// Writes a result folder: it is assembled next to `dir` and then renamed, so that `dir` is always either unchanged or
 /// complete. An older result folder is replaced; other files in it are moved to the new one. If a file other than
 /// `summary.json` cannot be written, the others are kept.

@@ -17,6 +17,7 @@ mod number;
 mod optimum;
 #[cfg(any(test, feature = "parquet"))]
 mod parquet;
+mod repeat;
 mod scenario;
 mod series;
 mod shell;
@@ -28,12 +29,16 @@ pub use control::ControlRun;
 pub use cross::CrossRun;
 pub(crate) use csv::quoted;
 pub use flows::{FlowsInfo, FlowsRun, SizeClassRun, Slowdown};
-pub use folder::{File, SeriesOf, command, files, from_files, may_write, read, replace_files, write_folder};
+pub use folder::{
+    File, MAX_FOLDERS, SeriesOf, command, files, free_folder, from_files, may_write, numbered, read, replace_files,
+    write_folder,
+};
 pub use json::{Document, parse_document};
 pub use nodes::NodeRun;
 pub(crate) use number::text as number_text;
 pub use number::{mean_sd, significant};
 pub use optimum::{Attained, ConsumerOptimum, IdealCompletion, LinkOptimum, Optimum, Physical};
+pub use repeat::{RunWords, stand_ins};
 pub use scenario::{ConsumerInfo, EventInfo, LinkInfo, NodeInfo, ScenarioInfo};
 pub use series::{Rows, Series, SeriesKind};
 pub use shell::shell_word;
@@ -80,6 +85,12 @@ pub enum Error {
         all: usize,
         /// The folder.
         folder: String,
+    },
+    /// Every folder that was tried holds results of others.
+    #[error("{path} and {} more hold results; name a folder with --out", MAX_FOLDERS - 1)]
+    NoFolder {
+        /// The first of them.
+        path: String,
     },
     /// The target exists and is not a result folder, so that it is not replaced.
     #[error("{path}: exists and is not a result folder; name another folder or remove it")]

@@ -122,6 +122,8 @@ pub struct SegmentFetch {
     rejections: u64,
     checked: Verification,
     signals: Signals,
+    /// The segment of the latest Interest.
+    requested: u64,
 }
 
 /// This many wrong answers for one segment end the fetch. With the pauses between them that takes 3.3 s. Ours.
@@ -161,6 +163,7 @@ impl SegmentFetch {
             rejections: 0,
             checked,
             signals: Signals::default(),
+            requested: 0,
         }
     }
 
@@ -318,6 +321,7 @@ impl SegmentFetch {
         let packet = self.fetcher.poll_transmit(now)?;
         let header = header::write(&packet, &self.layout);
         let segment = self.wanted.segment(u64::from(packet.name.segment));
+        self.requested = segment;
         let name = self.config.object.clone().with(Component::segment(segment));
         // A producer whose Data are never fresh may leave such an Interest unanswered, so every other one is without.
         let fresh = self.rejected.get_mut(&segment).is_some_and(|(_, fresh)| std::mem::replace(fresh, !*fresh));
@@ -328,6 +332,11 @@ impl SegmentFetch {
             .lifetime(std::time::Duration::from_millis(u64::from(packet.lifetime_ms)));
         // A name with a segment is not empty, so this always encodes.
         interest.encode().ok().map(|bytes| (header, bytes))
+    }
+
+    /// The segment that the latest Interest requested.
+    pub fn latest_requested(&self) -> u64 {
+        self.requested
     }
 
     /// When the fetch is given up: soon where nothing ever arrived and the answer is NoRoute.

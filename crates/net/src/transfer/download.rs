@@ -68,6 +68,8 @@ pub struct DownloadConfig {
 pub trait DownloadObserver {
     /// The object is known; this many bytes of it were stored by an earlier fetch.
     fn found(&mut self, _now: Time, _object: &Name, _stored: u64) {}
+    /// A segment is requested with an Interest of so many bytes.
+    fn requested(&mut self, _now: Time, _segment: u64, _bytes: u64) {}
     /// A segment arrived.
     fn arrived(&mut self, _now: Time, _arrival: &Arrival, _last: Option<u64>, _counters: &FetcherCounters) {}
     /// The connection was lost or made again.
@@ -160,7 +162,7 @@ impl Download {
         }
         self.receive(clock, watch)?;
         let now = clock.now();
-        self.transmit(now)?;
+        self.transmit(now, watch)?;
         self.session.flush(now);
         let Stage::Fetching(fetch, sink) = &mut self.stage else { return Ok(matches!(self.stage, Stage::Over)) };
         sink.tick(now);
@@ -262,7 +264,7 @@ impl Download {
         Ok(())
     }
 
-    fn transmit(&mut self, now: Time) -> Result<(), DownloadError> {
+    fn transmit(&mut self, now: Time, watch: &mut dyn DownloadObserver) -> Result<(), DownloadError> {
         if !self.session.is_connected() {
             return Ok(());
         }
@@ -276,7 +278,9 @@ impl Download {
                 Stage::Searching(discovery, _) => {
                     discovery.poll_transmit(now, self.nonces.bits())?.map(|bytes| (LpHeader::default(), bytes))
                 }
-                Stage::Fetching(fetch, _) => fetch.poll_transmit(now),
+                Stage::Fetching(fetch, _) => fetch.poll_transmit(now).inspect(|(_, interest)| {
+                    watch.requested(now, fetch.latest_requested(), interest.len() as u64);
+                }),
                 Stage::Over => None,
             };
             let Some((header, interest)) = next else { break };

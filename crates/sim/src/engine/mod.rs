@@ -413,9 +413,10 @@ impl Engine<'_, '_> {
                     }
                 }
             }
-            let Some(app) = eager.pop() else { break };
-            let app = &mut apps[app as usize];
+            let Some(consumer) = eager.pop() else { break };
+            let app = &mut apps[consumer as usize];
             while let Some(mut interest) = app.poll_transmit(now) {
+                observer.requested(now, ConsumerId(consumer), &interest);
                 if let Some(known) = known {
                     interest.fields.keep(known.nodes[number as usize]);
                 }

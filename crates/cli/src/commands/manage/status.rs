@@ -8,6 +8,10 @@ use crate::manage_args::StatusArgs;
 use serde_json::json;
 
 pub fn run(args: &StatusArgs) -> Result<(), Failure> {
+    #[cfg(feature = "view")]
+    if args.watch {
+        return watch(args);
+    }
     let s = connect(&args.remote)?.status()?;
     let uptime = s.now.saturating_sub(s.started).as_secs();
     if args.remote.json {
@@ -50,4 +54,34 @@ pub fn run(args: &StatusArgs) -> Result<(), Failure> {
             .push(("unsolicited", format!("{} Data without a pending Interest sent to that face", s.unsolicited_data)));
     }
     print(&pairs(&lines))
+}
+
+/// Draws what the faces carry, until a key or a signal ends it.
+#[cfg(feature = "view")]
+fn watch(args: &StatusArgs) -> Result<(), Failure> {
+    use ndnweir_net::mgmt::dataset::FaceStatus;
+    use ndnweir_view::terminal::{self, FaceTotals, ForwarderSample};
+    terminal::check().map_err(Failure::input)?;
+    let stop = crate::interrupt::watch()?;
+    let mut forwarder = connect(&args.remote)?;
+    let first = forwarder.status()?;
+    let title = format!("forwarder, version {}", first.version);
+    let ask = || {
+        let status = forwarder.status().map_err(|error| error.to_string())?;
+        let faces: Vec<FaceStatus> = forwarder.list("faces", "list").map_err(|error| error.to_string())?;
+        let face = |face: FaceStatus| FaceTotals {
+            id: face.face_id,
+            uri: face.remote_uri,
+            bytes_in: face.counters.in_bytes,
+            bytes_out: face.counters.out_bytes,
+        };
+        let totals = vec![
+            format!("PIT {}", status.pit_entries),
+            format!("content store {}", status.cs_entries),
+            format!("FIB {}", status.fib_entries),
+            format!("satisfied {}, unsatisfied {}", status.satisfied_interests, status.unsatisfied_interests),
+        ];
+        Ok(ForwarderSample { totals, faces: faces.into_iter().map(face).collect() })
+    };
+    terminal::watch_faces(&title, stop, ask).map_err(Failure::work)
 }
