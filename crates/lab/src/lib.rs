@@ -8,6 +8,7 @@
 //! - [`papers`]: published evaluations, run again and judged.
 //! - [`criteria`]: schemes judged by criteria that are written down beforehand, relative to the optimum.
 //! - [`jobs`]: single runs that are stored, reused and divided among machines.
+//! - [`sweep`]: plans of many such runs, merged into tables (with the feature `sweep`).
 //! - [`trace`], [`deliveries`], [`fetch_trace`], [`speed`]: packets of a run (with the feature `perfetto` also for that
 //!   viewer), its Data, a real fetch over time, the simulator's speed.
 //!
@@ -26,5 +27,7 @@ pub mod papers;
 pub mod perfetto;
 pub mod results;
 pub mod speed;
+#[cfg(any(test, feature = "sweep"))]
+pub mod sweep;
 pub mod text_table;
 pub mod trace;
