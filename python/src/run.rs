@@ -71,7 +71,10 @@ fn read_cases(py: Python<'_>, scenario: &str, source: &Source, set: &[String], v
     };
     let all = combinations(&varied);
     if all.len() > MAX_CASES {
-        return Err(errors::input(py, format!("{} cases; at most {MAX_CASES} can be, use a sweep for more", all.len())));
+        return Err(errors::input(
+            py,
+            format!("{} cases; at most {MAX_CASES} can be, use a sweep for more", all.len()),
+        ));
     }
     cases(source, scenario, set, all).map_err(|p| errors::problems(py, &p))
 }

@@ -4,9 +4,9 @@
 //! that a result stored under this key can replace the run, whoever computed it. What a job's result holds is up to
 //! its user; [`StoredResults`] stores any value that serialises.
 
+use crate::experiment::{describe, routed};
 use crate::results::{Error, replace_files};
 use ndnweir_core::scheme::Scheme;
-use crate::experiment::{describe, routed};
 use ndnweir_scenario::{Scenario, Traffic};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

@@ -45,10 +45,8 @@ impl Record {
     fn new(run: Run, optimum: &Optimum) -> Record {
         let goodputs = run.consumers.iter().map(|c| (c.name.as_str(), significant(c.goodput_mbps, 9)));
         let attained = optimum.attained(goodputs).map(|a| (a.mean, a.worst));
-        let optimum = (!optimum.completions.is_empty()).then(|| Optimum {
-            completions: optimum.completions.clone(),
-            ..Optimum::default()
-        });
+        let optimum = (!optimum.completions.is_empty())
+            .then(|| Optimum { completions: optimum.completions.clone(), ..Optimum::default() });
         Record { run, attained, optimum }
     }
 

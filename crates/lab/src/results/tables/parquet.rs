@@ -74,8 +74,8 @@ fn write<D: DataType, T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{Rows, Run, Series, SeriesKind};
     use crate::results::tables::{Labelled, series};
+    use crate::results::{Rows, Run, Series, SeriesKind};
     use parquet::file::reader::{FileReader, SerializedFileReader};
 
     #[test]

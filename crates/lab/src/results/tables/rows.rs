@@ -1,10 +1,10 @@
 //! The tables: what is a row, and which columns it has.
 
-use super::columns::{Builder, Table};
 use super::super::{
     Attained, ConsumerRun, Distribution, EventInfo, LinkRun, Optimum, Rows, Run, SeriesKind, SizeClassRun, Slowdown,
     drops, significant,
 };
+use super::columns::{Builder, Table};
 use ndnweir_sim::observer::DropCause;
 
 /// A run with what names it beside its scheme and seed.
@@ -154,14 +154,32 @@ pub fn consumers(runs: &[Labelled]) -> Table {
     all = distribution(all, "delay_ms", |row| row.it.delay_ms.as_ref());
     all = distribution(all, "rtt_ms", |row| row.it.rtt_ms.as_ref());
     let names = [
-        "interests", "retransmissions", "segments", "duplicates", "in_order", "out_of_order", "marks", "nacks",
-        "timeouts", "decreases", "falls",
+        "interests",
+        "retransmissions",
+        "segments",
+        "duplicates",
+        "in_order",
+        "out_of_order",
+        "marks",
+        "nacks",
+        "timeouts",
+        "decreases",
+        "falls",
     ];
     all.ints(names, |row| {
         let c = row.it;
         [
-            c.interests, c.retransmissions, c.segments, c.duplicates, c.in_order, c.out_of_order, c.marks, c.nacks,
-            c.timeouts, c.decreases, c.falls,
+            c.interests,
+            c.retransmissions,
+            c.segments,
+            c.duplicates,
+            c.in_order,
+            c.out_of_order,
+            c.marks,
+            c.nacks,
+            c.timeouts,
+            c.decreases,
+            c.falls,
         ]
     })
     .int("late", |row| row.it.deadline.as_ref().map(|d| d.late))
