@@ -34,11 +34,18 @@ def command() -> str:
 
 def _call(*words: str | os.PathLike[str]) -> str:
     """Runs the command; its errors are exceptions, and Ctrl-C reaches it."""
-    done = subprocess.run([command(), *map(os.fspath, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    line = [command(), *(os.fspath(word) for word in words)]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
     if done.returncode == 0:
-        return done.stdout
+        return str(done.stdout)
     said = done.stderr.strip().removeprefix("error: ")
     raise InputError(said) if done.returncode == 2 else CommandError(said)
+
+
+def _document(*words: str | os.PathLike[str]) -> dict[str, Any]:
+    """What the command prints as JSON."""
+    document: dict[str, Any] = json.loads(_call(*words, "--json"))
+    return document
 
 
 def list() -> dict[str, Any]:
@@ -47,7 +54,7 @@ def list() -> dict[str, Any]:
     >>> "pcon" in [scheme["name"] for scheme in list()["schemes"]]
     True
     """
-    return json.loads(_call("list", "--json"))
+    return _document("list")
 
 
 def explain(name: str) -> dict[str, Any]:
@@ -56,12 +63,14 @@ def explain(name: str) -> dict[str, Any]:
     >>> explain("codel-pcon")["components"][0]["family"]
     'marker'
     """
-    return json.loads(_call("explain", name, "--json"))
+    return _document("explain", name)
 
 
-def validate(scenario: str | os.PathLike[str], set: Mapping[str, object] | Iterable[str] | None = None) -> dict[str, Any]:
+def validate(
+    scenario: str | os.PathLike[str], set: Mapping[str, object] | Iterable[str] | None = None
+) -> dict[str, Any]:
     """Checks a scenario without running it, and returns it as it was read."""
-    return json.loads(_call("validate", scenario, "--json", *_repeated("--set", overrides(set))))
+    return _document("validate", scenario, *_repeated("--set", overrides(set)))
 
 
 def _repeated(option: str, values: Iterable[str]) -> Iterable[str]:
@@ -85,7 +94,7 @@ class Judged:
 def _judged(page: str, *words: str | os.PathLike[str]) -> Judged:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
-        document = json.loads(_call(*words, "--json", "--out", out))
+        document = _document(*words, "--out", out)
         return Judged(document, Report((out / page).read_text(encoding="utf-8")))
 
 
@@ -125,7 +134,7 @@ def sweep(
 
     Without ``shard`` the tables are merged at the end; the returned ``files`` are Parquet files.
     """
-    words = ["sweep", os.fspath(plan), "--out", os.fspath(out), "--json", *_repeated("--set", overrides(set))]
+    words = ["sweep", os.fspath(plan), "--out", os.fspath(out), *_repeated("--set", overrides(set))]
     if schemes is not None:
         words += ["--scheme", ",".join(names(schemes))]
     for option, value in (("--seeds", seeds), ("--threads", threads)):
@@ -133,7 +142,7 @@ def sweep(
             words += [option, str(value)]
     if shard is not None:
         words += ["--shard", f"{shard[0]}/{shard[1]}"]
-    return json.loads(_call(*words))
+    return _document(*words)
 
 
 def main() -> None:

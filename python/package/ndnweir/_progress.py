@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import Any
 
 
 def _in_notebook() -> bool:
@@ -19,7 +20,7 @@ class Bar:
 
     def __init__(self) -> None:
         self.begun = time.monotonic()
-        self.display = None
+        self.display: Any = None
         self.drawn = False
         self.notebook = _in_notebook()
         self.terminal = sys.stderr.isatty()
@@ -38,16 +39,14 @@ class Bar:
             print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
             self.drawn = True
             return
-        from IPython.display import TextDisplayObject, display
+        from IPython.display import display
 
-        class Line(TextDisplayObject):
-            def __repr__(self) -> str:
-                return self.data
-
+        # Not a text, which would be shown in quotes.
+        shown = {"text/plain": text}
         if self.display is None:
-            self.display = display(Line(text), display_id=True)
+            self.display = display(shown, raw=True, display_id=True)
         else:
-            self.display.update(Line(text))
+            self.display.update(shown, raw=True)
 
     def close(self) -> None:
         """Removes the bar of a terminal."""

@@ -154,7 +154,8 @@ class Results:
     @property
     def summary(self) -> dict[str, Any]:
         """The document of ``summary.json``: the scenario, every run, the optimum, means and spreads over seeds."""
-        return json.loads(self._native.summary())
+        document: dict[str, Any] = json.loads(self._native.summary())
+        return document
 
     def report(self, case: str | None = None, *, height: int = 700) -> Report:
         """The page with figures and tables; of several cases, name one."""

@@ -116,7 +116,9 @@ def run(
         raise InputError(f"threads={threads}: give a number from 1 to 1024")
     name, text, folder = source(scenario)
     bar = Bar() if progress is True else None
-    told = bar if bar is not None else (progress or None)
+    told: Progress | None = bar
+    if callable(progress):
+        told = progress
     try:
         native = _native.run(
             name, text, folder, names(schemes), numbers, overrides(set), variations(vary), threads, told

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = ["InputError", "NdnweirError", "Problem", "RunError", "ScenarioError"]
 
@@ -24,7 +26,7 @@ class Problem:
 class NdnweirError(Exception):
     """Whatever ndnweir says."""
 
-    def __init__(self, text: str, problems: list[dict] | tuple = ()) -> None:
+    def __init__(self, text: str, problems: Sequence[dict[str, Any]] = ()) -> None:
         super().__init__(text)
         self.problems = [Problem(**problem) for problem in problems]
 
