@@ -3,6 +3,7 @@
 //! Everything is computed by the crates that the command uses; here it is only handed over.
 
 mod errors;
+mod outside;
 mod results;
 mod run;
 mod table;
@@ -11,6 +12,8 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use crate::outside::check_consumer;
     #[pymodule_export]
     use crate::results::Results;
     #[pymodule_export]

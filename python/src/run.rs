@@ -1,18 +1,19 @@
 //! Runs of a scenario, in threads of their own while Python waits and can be interrupted.
 
 use crate::errors;
+use crate::outside::{self, Definition, Failures};
 use crate::results::Results;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_lab::evaluation::grid::{Case, MAX_CASES, cases, combinations, variation, variations};
 use ndnweir_lab::experiment::{Error, Experiment, Progress, choose};
 use ndnweir_lab::results::{CaseResult, Comparison, Repeat, shell_word};
 use ndnweir_scenario::diag::Findings;
-use ndnweir_scenario::{Problems, Source, find};
+use ndnweir_scenario::{Problems, Scenario, Source, find};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -79,12 +80,34 @@ fn read_cases(py: Python<'_>, scenario: &str, source: &Source, set: &[String], v
     cases(source, scenario, set, all).map_err(|p| errors::problems(py, &p))
 }
 
+/// The schemes called so: those that are written in Python, the scenario's own, the shipped ones.
+fn chosen(
+    py: Python<'_>,
+    scenario: &Scenario,
+    names: &[String],
+    written: &[Definition],
+    failures: &Failures,
+) -> PyResult<Vec<Scheme>> {
+    if names.is_empty() {
+        return choose(scenario, &[]).map_err(|e| errors::input(py, e));
+    }
+    let mut all = Vec::new();
+    for name in names {
+        match written.iter().find(|definition| definition.0 == *name) {
+            Some(definition) => all.push(outside::scheme(py, definition, failures)?),
+            None => all.extend(choose(scenario, std::slice::from_ref(name)).map_err(|e| errors::input(py, e))?),
+        }
+    }
+    Ok(all)
+}
+
 /// Runs a scenario under schemes with seeds; see `ndnweir.run`.
 ///
-/// `scenario` is a name or path, or with `text` what errors call the text; `progress` is called with the runs that are
+/// `scenario` is a name or path, or with `text` what errors call the text; `written` are schemes with
+/// components of Python, whose names `schemes` may have; `progress` is called with the runs that are
 /// done, all runs, and the fraction of the work.
 #[pyfunction]
-#[pyo3(signature = (scenario, text, folder, schemes, seeds, set, vary, threads, progress))]
+#[pyo3(signature = (scenario, text, folder, schemes, written, seeds, set, vary, threads, progress))]
 #[allow(clippy::too_many_arguments, reason = "Python passes them by position; nobody else calls it")]
 pub(crate) fn run(
     py: Python<'_>,
@@ -92,6 +115,7 @@ pub(crate) fn run(
     text: Option<&str>,
     folder: PathBuf,
     schemes: Vec<String>,
+    written: Vec<Definition>,
     seeds: Vec<u64>,
     set: Vec<String>,
     vary: Vec<String>,
@@ -100,9 +124,10 @@ pub(crate) fn run(
 ) -> PyResult<Results> {
     let source = source(scenario, text, &folder).map_err(|p| errors::problems(py, &p))?;
     let cases = read_cases(py, scenario, &source, &set, &vary)?;
+    let failures = Failures::default();
     let mut experiments = Vec::new();
     for case in &cases {
-        let schemes = choose(&case.scenario, &schemes).map_err(|e| errors::input(py, e))?;
+        let schemes = chosen(py, &case.scenario, &schemes, &written, &failures)?;
         let network = case.scenario.network();
         network.check().map_err(|e| errors::input(py, e))?;
         schemes.iter().try_for_each(|s| network.check_parts(s)).map_err(|e| errors::input(py, e))?;
@@ -114,10 +139,9 @@ pub(crate) fn run(
     let shared = Shared { fractions: Mutex::new(vec![0.0; total]) };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
     let pool = pool.map_err(|e| errors::work(py, e))?;
-    let stop = AtomicBool::new(false);
     let one = |number: usize| {
         let part = Part { shared: &shared, first: runs[..number].iter().sum() };
-        experiments[number].run(&part, &stop)
+        experiments[number].run(&part, failures.stop())
     };
     let (sender, receiver) = channel();
     // Shared, as the closures that release Python's lock want it.
@@ -141,7 +165,7 @@ pub(crate) fn run(
                     let (done, fraction) = shared.now();
                     let told = progress.as_ref().map_or(Ok(()), |f| f.call1((done, total, fraction)).map(drop));
                     if let Err(error) = told.and_then(|()| py.check_signals()) {
-                        stop.store(true, Ordering::Relaxed);
+                        failures.stop().store(true, Ordering::Relaxed);
                         failed = Some(error);
                     }
                 }
@@ -149,7 +173,7 @@ pub(crate) fn run(
             }
         }
     });
-    if let Some(error) = failed {
+    if let Some(error) = failed.or_else(|| failures.take()) {
         return Err(error);
     }
     if let Some(progress) = progress {

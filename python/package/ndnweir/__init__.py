@@ -14,6 +14,7 @@ from ._command import CommandError, command, explain, judge, list, papers, sweep
 from ._results import Report, Results, Table
 from ._run import run
 from ._scenario import Scenario
+from ._schemes import Scheme, check, consumer, marker, strategy
 from .errors import InputError, NdnweirError, Problem, RunError, ScenarioError
 
 try:
@@ -31,13 +32,18 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "Scheme",
     "Table",
+    "check",
     "command",
+    "consumer",
     "explain",
     "judge",
     "list",
+    "marker",
     "papers",
     "run",
+    "strategy",
     "sweep",
     "validate",
 ]

@@ -28,9 +28,12 @@ def run(
     text: str | None,
     folder: str,
     schemes: list[str],
+    written: list[tuple[str, str, list[tuple[str, type]]]],
     seeds: list[int],
     set: list[str],
     vary: list[str],
     threads: int | None,
     progress: Callable[[int, int, float], None] | None,
 ) -> Results: ...
+
+def check_consumer(cls: type, seeds: int) -> None: ...

@@ -10,6 +10,7 @@ from . import _native
 from ._progress import Bar
 from ._results import Results
 from ._scenario import Scenario
+from ._schemes import Scheme, split
 from .errors import InputError
 
 Progress = Callable[[int, int, float], None]
@@ -56,7 +57,7 @@ def names(schemes: str | Iterable[str] | None) -> list[str]:
 
 def run(
     scenario: str | os.PathLike[str] | Scenario,
-    schemes: str | Iterable[str] | None = None,
+    schemes: str | Scheme | type | Iterable[str | Scheme | type] | None = None,
     seeds: int | Sequence[int] = 1,
     *,
     set: Mapping[str, object] | Iterable[str] | None = None,
@@ -72,7 +73,8 @@ def run(
         A name (``ndnweir.list()["scenarios"]``), the path of a scenario or topology file, the text of a scenario in
         TOML (with a line break in it), or a :class:`Scenario`.
     schemes:
-        Names, in a list or with commas between, or ``"all"``; without, the scenario's own.
+        Names, in a list or with commas between, or ``"all"``; without, the scenario's own. Schemes written in Python
+        stand among them: classes with ``@ndnweir.consumer`` and so on, or :class:`Scheme`.
     seeds:
         How many, from seed 1 on, or which.
     set:
@@ -115,13 +117,15 @@ def run(
     if threads is not None and not 1 <= threads <= 1024:
         raise InputError(f"threads={threads}: give a number from 1 to 1024")
     name, text, folder = source(scenario)
+    chosen, written = split(schemes)
+    definitions = [scheme.definition() for scheme in written]
     bar = Bar() if progress is True else None
     told: Progress | None = bar
     if callable(progress):
         told = progress
     try:
         native = _native.run(
-            name, text, folder, names(schemes), numbers, overrides(set), variations(vary), threads, told
+            name, text, folder, chosen, definitions, numbers, overrides(set), variations(vary), threads, told
         )
     finally:
         if bar is not None:
