@@ -8,6 +8,8 @@ use crate::manage_args::{CsArgs, FaceArgs, RouteArgs, StatusArgs, StrategyArgs};
 #[cfg(feature = "network")]
 use crate::network_args::{EmulateArgs, FwdArgs, LinkArgs};
 use crate::run_args::{OutputArgs, RunArgs};
+#[cfg(feature = "sweep")]
+use crate::sweep_args::SweepArgs;
 #[cfg(feature = "network")]
 use crate::transfer_args::{BenchCommand, GetArgs, PutArgs};
 #[cfg(feature = "view")]
@@ -55,6 +57,9 @@ pub enum Command {
     Sim(SimArgs),
     /// Judge schemes by the criteria of RFC 9743, relative to the optimum
     Judge(JudgeArgs),
+    /// Run a plan of many runs, resumable and in parts, and merge the results into tables
+    #[cfg(feature = "sweep")]
+    Sweep(SweepArgs),
     /// Reproduce published evaluations: published, measured, spread, verdict
     Papers(PapersArgs),
     /// List schemes, components and scenarios

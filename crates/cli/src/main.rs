@@ -13,6 +13,8 @@ mod manage_args;
 mod network_args;
 mod progress;
 mod run_args;
+#[cfg(feature = "sweep")]
+mod sweep_args;
 mod terminal;
 #[cfg(feature = "network")]
 mod transfer_args;

@@ -11,5 +11,7 @@ mod report;
 #[path = "rooms/main.rs"]
 mod rooms;
 mod sim;
+#[cfg(feature = "sweep")]
+mod sweep;
 mod threat_model;
 mod vary;

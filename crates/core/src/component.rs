@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// A component: a named law with parameters whose defaults are its source's values.
 pub trait Component: Sized {
@@ -130,6 +131,48 @@ pub trait FamilyParams: Clone + std::fmt::Debug + Default {
 
     /// Builds one instance.
     fn build(&self, env: &mut Env<'_>) -> Self::Instance;
+}
+
+/// A component made outside this crate: its name, and what makes an instance.
+pub struct Outside<T: ?Sized> {
+    name: &'static str,
+    make: Arc<dyn Fn() -> Box<T> + Send + Sync>,
+}
+
+impl<T: ?Sized> Outside<T> {
+    /// A component of this name; `make` is called for each fetch, queue or node.
+    pub fn new(name: &'static str, make: impl Fn() -> Box<T> + Send + Sync + 'static) -> Outside<T> {
+        Outside { name, make: Arc::new(make) }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Makes an instance.
+    pub fn make(&self) -> Box<T> {
+        (self.make)()
+    }
+}
+
+impl<T: ?Sized> Clone for Outside<T> {
+    fn clone(&self) -> Outside<T> {
+        Outside { name: self.name, make: Arc::clone(&self.make) }
+    }
+}
+
+/// Two are equal if one was cloned from the other.
+impl<T: ?Sized> PartialEq for Outside<T> {
+    fn eq(&self, other: &Outside<T>) -> bool {
+        Arc::ptr_eq(&self.make, &other.make)
+    }
+}
+
+impl<T: ?Sized> std::fmt::Debug for Outside<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Outside").field(&self.name).finish()
+    }
 }
 
 /// Reads and checks the parameters of `C`; missing ones take their defaults.

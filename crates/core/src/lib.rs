@@ -31,6 +31,7 @@
 
 mod check;
 pub mod component;
+pub mod conformance;
 pub mod consumer;
 pub mod ctx;
 mod dispatch;

@@ -3,7 +3,7 @@
 //! Command line, scenario parsing, documentation index, fuzzing and conformance tests all iterate over it. Each family
 //! becomes an enum that dispatches without a vtable, with one `Custom` arm for schemes written elsewhere.
 
-use crate::component::{Component, Env, FamilyParams, Info, parse_params};
+use crate::component::{Component, Env, FamilyParams, Info, Outside, parse_params};
 use crate::error::SchemeError;
 pub use crate::family::Family;
 use crate::fields::Field;
@@ -38,6 +38,8 @@ macro_rules! family {
         #[allow(clippy::large_enum_variant, reason = "one per scheme, node or prefix with a choice of its own")]
         pub enum $params {
             $(#[doc = concat!("Of [`", stringify!($type), "`].")] $variant(<$type as Component>::Params),)*
+            /// Made outside this crate.
+            Custom(Outside<dyn $trait + Send>),
         }
 
         impl Default for $params {
@@ -61,18 +63,21 @@ macro_rules! family {
             fn name(&self) -> &'static str {
                 match self {
                     $($params::$variant(_) => <$type as Component>::NAME,)*
+                    $params::Custom(outside) => outside.name(),
                 }
             }
 
             fn needs(&self) -> Vec<Field> {
                 match self {
                     $($params::$variant(params) => <$type as Component>::needs(params),)*
+                    $params::Custom(_) => Vec::new(),
                 }
             }
 
             fn build(&self, env: &mut Env<'_>) -> $enum {
                 match self {
                     $($params::$variant(params) => $enum::$variant(<$type as Component>::new(params, env)),)*
+                    $params::Custom(outside) => $enum::Custom(outside.make()),
                 }
             }
         }

@@ -1,14 +1,12 @@
 //! What every registered consumer must satisfy.
 
-#[path = "common/consumer.rs"]
-mod consumer;
 #[path = "common/perturb.rs"]
 mod perturb;
 
-use consumer::{Bench, fields_exist, random_ops, standard_workload};
 use ndnweir_core::component::Info;
+use ndnweir_core::conformance::{Bench, Op, random_ops, standard_workload};
 use ndnweir_core::consumer::Consumer;
-use ndnweir_core::fields::Fields;
+use ndnweir_core::fields::{FIELDS, Field, Fields};
 use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::units::Duration;
 use perturb::{knobs, with};
@@ -17,6 +15,15 @@ use std::path::Path;
 
 fn every() -> impl Iterator<Item = &'static Info> {
     AnyConsumer::ALL.iter()
+}
+
+fn fresh(name: &str, params: &Value) -> Bench {
+    Bench::new(name, params).unwrap_or_else(|e| panic!("{name} {params}: {e}"))
+}
+
+/// Whether every declared header field is in the field table (a guard against typing errors in `FIELDS`).
+fn fields_exist(fields: &[Field]) -> bool {
+    fields.iter().all(|&field| FIELDS.iter().any(|row| row.field == field))
 }
 
 #[test]
@@ -33,14 +40,15 @@ fn random_operations_keep_the_window_sane_and_repeat_exactly() {
             let seeds = if number == 0 { 0..60 } else { 0..1 };
             for seed in seeds {
                 let ops = random_ops(seed, if number == 0 { 1500 } else { 500 });
-                let mut bench = Bench::new(info.name, params);
+                let mut bench = fresh(info.name, params);
                 let mut seen = Vec::with_capacity(ops.len());
                 for (step, &op) in ops.iter().enumerate() {
                     bench.apply(op);
-                    bench.check(format_args!("{} {params} seed {seed} step {step} {op:?}", info.name));
+                    let checked = bench.check();
+                    checked.unwrap_or_else(|e| panic!("{} {params} seed {seed} step {step} {op:?}: {e}", info.name));
                     seen.push(bench.seen());
                 }
-                assert!(seen == Bench::new(info.name, params).run(&ops), "{} seed {seed}: not repeatable", info.name);
+                assert!(seen == fresh(info.name, params).run(&ops), "{} seed {seed}: not repeatable", info.name);
             }
         }
     }
@@ -52,12 +60,12 @@ fn a_window_that_was_cut_to_pieces_grows_again() {
         // Data beyond what was requested before, over round trips that say nothing or show no queue: a law that counts
         // Data grows by the former, one that measures by the latter.
         let grows = [None, Some(Duration::from_millis(1))].into_iter().any(|rtt| {
-            let mut bench = Bench::new(info.name, &Value::Null);
+            let mut bench = fresh(info.name, &Value::Null);
             bench.run(&random_ops(1, 2000));
             let before = bench.consumer.window();
             for _ in 0..100 {
-                let fresh = consumer::Op::Data { mark: 0, rtt, skip: 1000 };
-                bench.run(&[consumer::Op::Wait(Duration::from_millis(20)), fresh]);
+                let fresh = Op::Data { mark: 0, rtt, skip: 1000 };
+                bench.run(&[Op::Wait(Duration::from_millis(20)), fresh]);
             }
             bench.consumer.window() > before || before >= 1e6
         });
@@ -73,8 +81,8 @@ fn default_parameters_are_valid_and_read_back_the_same() {
         AnyConsumer::check(info.name, &Value::Null).unwrap();
         AnyConsumer::check(info.name, &json!({})).unwrap();
         let ops = standard_workload();
-        let given = Bench::new(info.name, &defaults).run(&ops);
-        assert!(given == Bench::new(info.name, &Value::Null).run(&ops), "{}: defaults change when written", info.name);
+        let given = fresh(info.name, &defaults).run(&ops);
+        assert!(given == fresh(info.name, &Value::Null).run(&ops), "{}: defaults change when written", info.name);
     }
 }
 
@@ -124,7 +132,7 @@ fn every_parameter_has_an_effect() {
         }
         bases.retain(|base| AnyConsumer::check(info.name, base).is_ok());
         let observe = |params: &Value| {
-            let mut bench = Bench::new(info.name, params);
+            let mut bench = fresh(info.name, params);
             let (timer, seen, mut stamped) = (bench.consumer.timer(), bench.run(&ops), Fields::default());
             bench.consumer.stamp(0, &mut stamped);
             (timer, seen, stamped)

@@ -4,9 +4,10 @@
 //! that a result stored under this key can replace the run, whoever computed it. What a job's result holds is up to
 //! its user; [`StoredResults`] stores any value that serialises.
 
+use crate::experiment::{describe, routed};
 use crate::results::{Error, replace_files};
 use ndnweir_core::scheme::Scheme;
-use ndnweir_scenario::Scenario;
+use ndnweir_scenario::{Scenario, Traffic};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -32,7 +33,7 @@ pub fn engine(version: &str) -> Result<String, Error> {
 }
 
 /// SHA-256 in hexadecimal digits.
-fn hash(bytes: &[u8]) -> String {
+pub(crate) fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text
@@ -59,6 +60,26 @@ pub fn scheme_hash(scheme: &Scheme) -> String {
 /// The key of a job: a hash of the [`engine`], the [`scenario_hash`], the [`scheme_hash`] and the seed.
 pub fn key(engine: &str, scenario: &str, scheme: &str, seed: u64) -> String {
     hash(json!([engine, scenario, scheme, seed]).to_string().as_bytes())
+}
+
+/// Estimates how many times Interests and Data cross a link in one run of a scenario: those of the optimum at its rates,
+/// and twice the Data of finite objects and streams for each link of their path, which is assumed to have three links.
+pub fn cost(scenario: &Scenario) -> f64 {
+    const LINKS: f64 = 3.0;
+    let info = describe(scenario);
+    let duration = info.duration_s;
+    let endless = scenario.consumers.iter().any(|c| matches!(c.traffic, Traffic::Fetch { segments: None, .. }));
+    let optimum = if endless { routed(scenario).ok().map(|problem| problem.solve()) } else { None };
+    // A bit of Data also has the cost of its share of an Interest on the return path.
+    let pair = 8.0 * (info.data_wire_bytes + info.interest_wire_bytes) as f64;
+    let loads = optimum.iter().flat_map(|o| &o.links).zip(&info.links);
+    let long: f64 = loads.map(|(load, link)| load.utilization * link.rate_mbps * 1e6 * duration / pair * 2.0).sum();
+    let other = |c: &ndnweir_scenario::Consumer| match c.traffic {
+        Traffic::Fetch { segments, .. } => segments.unwrap_or(0) as f64,
+        Traffic::Stream { gap, .. } | Traffic::Zipf { gap, .. } => duration / gap.secs(),
+        Traffic::Flows(ref flows) => flows.expected_segments(c.stop.unwrap_or(scenario.run.duration) - c.start),
+    };
+    long + scenario.consumers.iter().map(other).sum::<f64>() * 2.0 * LINKS
 }
 
 /// Divides jobs among `parts` so that the sums of their costs are nearly equal: the most expensive first, each to the

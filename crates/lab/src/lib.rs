@@ -8,6 +8,7 @@
 //! - [`papers`]: published evaluations, run again and judged.
 //! - [`criteria`]: schemes judged by criteria that are written down beforehand, relative to the optimum.
 //! - [`jobs`]: single runs that are stored, reused and divided among machines.
+//! - [`sweep`]: plans of many such runs, merged into tables (with the feature `sweep`).
 //! - [`trace`], [`deliveries`], [`qlog`], [`fetch_trace`], [`speed`]: packets of a run (with `perfetto` also for that
 //!   viewer), its Data, what its consumers see, a real fetch over time, the simulator's speed.
 //!
@@ -27,5 +28,7 @@ pub mod perfetto;
 pub mod qlog;
 pub mod results;
 pub mod speed;
+#[cfg(any(test, feature = "sweep"))]
+pub mod sweep;
 pub mod text_table;
 pub mod trace;

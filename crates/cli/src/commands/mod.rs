@@ -34,6 +34,8 @@ mod repeat;
 mod report;
 mod run_files;
 mod sim;
+#[cfg(feature = "sweep")]
+mod sweep;
 mod target;
 #[cfg(feature = "network")]
 mod transfer;
@@ -51,6 +53,8 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
     match command {
         Command::Sim(args) => sim::run(&args),
         Command::Judge(args) => judge::run(args),
+        #[cfg(feature = "sweep")]
+        Command::Sweep(args) => sweep::run(&args),
         Command::Papers(args) => papers::run(&args),
         #[cfg(feature = "network")]
         Command::Emulate(args) => emulate::run(&args),

@@ -37,6 +37,11 @@ impl<P: FamilyParams> ComponentChoice<P> {
         Ok(ComponentChoice { params, read })
     }
 
+    /// A component that was read already, or made outside this crate; it has no parameters of a file.
+    pub fn of(read: P) -> ComponentChoice<P> {
+        ComponentChoice { params: Map::new(), read }
+    }
+
     /// A component with only its defaults.
     ///
     /// # Errors

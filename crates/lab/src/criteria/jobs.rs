@@ -3,13 +3,12 @@
 //! Cells of several criteria with the same scenario share their runs. Thresholds are no part of a key, since what is
 //! stored of a run are values, from which verdicts are computed each time.
 
-use super::budget;
 use super::chosen::schemes_in;
 use super::model::Criterion;
 use super::record::Wanted;
 use crate::evaluation::Limits;
 use crate::experiment::{Error, Experiment, Inputs};
-use crate::jobs::{balance, key, scenario_hash, scheme_hash};
+use crate::jobs::{balance, cost, key, scenario_hash, scheme_hash};
 use ndnweir_core::scheme::Scheme;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -158,7 +157,7 @@ impl<'a> Jobs<'a> {
     fn costs(&self) -> Vec<u64> {
         let cost = |shared: &SharedScenario| {
             let (criterion, (e, c)) = shared.first;
-            budget::of(&self.criteria[criterion].experiments[e].cases[c].scenario).round() as u64
+            cost(&self.criteria[criterion].experiments[e].cases[c].scenario).round() as u64
         };
         let costs: Vec<u64> = self.scenarios.iter().map(cost).collect();
         self.tasks.iter().map(|task| costs[task.scenario]).collect()

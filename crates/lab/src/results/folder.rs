@@ -1,5 +1,7 @@
 //! Result folders: written either completely or not at all.
 
+#[cfg(any(test, feature = "parquet"))]
+use super::tables::{self, Labelled};
 use super::{Comparison, Error, SeriesKind, csv, parse_document};
 use std::fs;
 use std::io;
@@ -31,8 +33,14 @@ pub fn files(comparison: &Comparison, series: SeriesOf) -> Vec<File> {
             files.push((csv_name(kind), text.into_bytes()));
         }
         #[cfg(any(test, feature = "parquet"))]
-        if let Some(bytes) = super::parquet::write(stored().map(|(_, run)| run), kind) {
-            files.push((format!("series/{}.parquet", kind.name()), bytes));
+        {
+            let label = |run| Labelled { experiment: "", case: "", set: &[], run, attained: None, optimum: None };
+            let runs: Vec<Labelled> = stored().map(|(_, run)| label(run)).collect();
+            let table = tables::series(&runs, kind).without(&["experiment", "case"]);
+            // Writing to memory does not fail; a test would reveal an error in the schema.
+            if let (false, Ok(bytes)) = (table.is_empty(), tables::to_parquet(&table)) {
+                files.push((format!("series/{}.parquet", kind.name()), bytes));
+            }
         }
     }
     files

@@ -15,13 +15,12 @@ mod json;
 mod nodes;
 mod number;
 mod optimum;
-#[cfg(any(test, feature = "parquet"))]
-mod parquet;
 mod repeat;
 mod scenario;
 mod series;
 mod shell;
 mod table;
+pub mod tables;
 
 pub use aggregate::{Aggregate, Summary, ZeroSpread, aggregate, drops, zero_spread};
 pub use cases::{CaseResult, CaseResults};

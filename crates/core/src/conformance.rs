@@ -1,15 +1,17 @@
-//! Workloads and random operations for consumers, and what is visible of a consumer after each.
+//! What every consumer must satisfy: random operations, what is visible of a consumer after each, and the invariants.
+//!
+//! The tests of this crate run it over the registry; consumers made elsewhere are checked by it too.
 
-use ndnweir_core::component::Env;
-use ndnweir_core::consumer::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, SentEvent};
-use ndnweir_core::ctx::{Ctx, Rng, Trace};
-use ndnweir_core::fields::{FIELDS, Field, FieldLayout, Fields, Slot};
-use ndnweir_core::packet::NackReason;
-use ndnweir_core::registry::AnyConsumer;
-use ndnweir_core::units::{Bytes, Duration, Time};
+use crate::component::Env;
+use crate::consumer::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, SentEvent};
+use crate::ctx::{Ctx, Rng, Trace};
+use crate::error::SchemeError;
+use crate::fields::{Field, FieldLayout, Fields, Slot};
+use crate::packet::NackReason;
+use crate::registry::AnyConsumer;
+use crate::units::{Bytes, Duration, Time};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fmt::Display;
 
 /// One thing that happens to a fetch.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +21,14 @@ pub enum Op {
     /// As many Interests go out as the window allows, at most this many.
     Send(u32),
     /// A segment arrives.
-    Data { mark: u8, rtt: Option<Duration>, skip: u64 },
+    Data {
+        /// Its CongestionMark.
+        mark: u8,
+        /// The round trip that it measures.
+        rtt: Option<Duration>,
+        /// How many segments are passed over.
+        skip: u64,
+    },
     /// An Interest fails.
     Fail(Congestion),
     /// Claims that this many Interests are in flight.
@@ -47,7 +56,9 @@ pub struct Seen {
 
 /// A consumer with the part of a fetcher that feeds it.
 pub struct Bench {
+    /// The consumer.
     pub consumer: AnyConsumer,
+    /// The time.
     pub now: Time,
     rng: Rng,
     trace: Trace,
@@ -64,25 +75,33 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// The consumer in a run that carries every header field it declares.
-    pub fn new(name: &str, params: &Value) -> Bench {
+    /// The registered consumer in a run that carries every header field it declares.
+    ///
+    /// # Errors
+    /// If there is none of that name, or the parameters do not fit.
+    pub fn new(name: &str, params: &Value) -> Result<Bench, SchemeError> {
         let mut layout = FieldLayout::new();
         let declared = AnyConsumer::ALL.iter().find(|info| info.name == name).map_or(&[][..], |info| info.fields);
         let mut told = Fields::default();
         for slot in declared.iter().filter_map(|&field| layout.slot(field)) {
             told.set(slot, 300);
         }
-        let consumer = AnyConsumer::build(name, params, &mut Env { layout: &mut layout });
+        let consumer = AnyConsumer::build(name, params, &mut Env { layout: &mut layout })?;
+        Ok(Bench { told, link_state: layout.find(Field::LinkState), ..Bench::of(consumer) })
+    }
+
+    /// A consumer that uses no header fields.
+    pub fn of(consumer: AnyConsumer) -> Bench {
         Bench {
-            consumer: consumer.unwrap_or_else(|e| panic!("{name} {params}: {e}")),
+            consumer,
             now: Time::ZERO,
             rng: Rng::derive(3, &[]),
             trace: Trace::new(true),
             flight: Flight::default(),
             segment: 0,
             sent: BTreeMap::new(),
-            told,
-            link_state: layout.find(Field::LinkState),
+            told: Fields::default(),
+            link_state: None,
             stamped: Fields::default(),
         }
     }
@@ -97,6 +116,7 @@ impl Bench {
         told
     }
 
+    /// What can be seen now.
     pub fn seen(&self) -> Seen {
         let window = self.consumer.window();
         let whole = window as u32;
@@ -113,6 +133,7 @@ impl Bench {
         }
     }
 
+    /// Lets something happen.
     pub fn apply(&mut self, op: Op) {
         let told = self.told_by(self.segment);
         let now = self.now;
@@ -170,16 +191,45 @@ impl Bench {
             .collect()
     }
 
-    /// The invariants of every consumer. The context is written only when one is broken.
-    pub fn check(&mut self, context: impl Display) {
+    /// The invariants of every consumer.
+    ///
+    /// # Errors
+    /// The first that is broken.
+    pub fn check(&mut self) -> Result<(), Broken> {
         let window = self.consumer.window();
-        assert!((1.0..=MAX_WINDOW).contains(&window), "{context}: window {window}");
+        if !(1.0..=MAX_WINDOW).contains(&window) {
+            return Err(Broken::Window(window));
+        }
         for event in self.trace.drain() {
-            assert!(event.at <= self.now && event.value.is_finite(), "{context}: {event:?}");
+            if event.at > self.now || !event.value.is_finite() {
+                return Err(Broken::Record { key: event.key, value: event.value });
+            }
         }
         let idle = Flight { in_flight: 0, ..self.flight };
-        assert!(self.consumer.may_send(&idle), "{context}: nothing in flight and nothing may be sent: deadlock");
+        if !self.consumer.may_send(&idle) {
+            return Err(Broken::Deadlock);
+        }
+        Ok(())
     }
+}
+
+/// What a consumer must not do.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum Broken {
+    /// The window is no number from 1 to [`MAX_WINDOW`].
+    #[error("the window is {0}; keep it from 1 to {MAX_WINDOW}")]
+    Window(f64),
+    /// A record of the future, or of no finite value.
+    #[error("the record {key} is {value}, or of the future")]
+    Record {
+        /// What was recorded.
+        key: &'static str,
+        /// The value.
+        value: f64,
+    },
+    /// Nothing is in flight, and nothing may be sent.
+    #[error("nothing is in flight and nothing may be sent: it waits for ever")]
+    Deadlock,
 }
 
 /// A workload that visits packet pairs (Data that arrive together, then 1 ms apart), packet trains, slow start, long
@@ -286,9 +336,4 @@ pub fn random_ops(seed: u64, count: usize) -> Vec<Op> {
             _ => Op::InFlight(0),
         })
         .collect()
-}
-
-/// Whether every declared header field is in the field table (a guard against typing errors in `FIELDS`).
-pub fn fields_exist(fields: &[ndnweir_core::fields::Field]) -> bool {
-    fields.iter().all(|&field| FIELDS.iter().any(|row| row.field == field))
 }

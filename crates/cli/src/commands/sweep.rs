@@ -1,0 +1,102 @@
+//! `ndnweir sweep`.
+
+use super::{print, print_json};
+use crate::failure::Failure;
+use crate::progress::Bar;
+use crate::sweep_args::SweepArgs;
+use ndnweir_lab::jobs::engine;
+use ndnweir_lab::sweep::{Job, Plan, PlanOptions, Sweep, merge};
+use serde_json::json;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+pub fn run(args: &SweepArgs) -> Result<(), Failure> {
+    if let Some(threads) = args.threads {
+        // Fails only when a pool exists already, and this is the first.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
+    }
+    let options = PlanOptions { schemes: args.scheme.clone(), seeds: args.seeds, set: args.overrides.clone() };
+    let plan = Plan::read(&args.plan, &options).map_err(Failure::input)?;
+    let engine = engine(env!("CARGO_PKG_VERSION")).map_err(Failure::work)?;
+    let folder = args.out.clone().unwrap_or_else(|| Path::new("results").join(&plan.name));
+    let sweep = Sweep::new(&plan, &engine, &folder);
+    if args.list {
+        return list(&sweep, &engine, args);
+    }
+    if args.status {
+        return status(&sweep, args);
+    }
+    let wanted = match (args.shard, args.run.as_slice()) {
+        (Some(shard), _) => sweep.part(shard.part - 1, shard.of),
+        (None, []) => (0..sweep.len()).collect(),
+        (None, keys) => sweep.jobs_named(keys).map_err(|key| {
+            Failure::Input(format!("--run {key}: no run has a key that begins so; see `ndnweir sweep PLAN --list`"))
+        })?,
+    };
+    sweep.claim().map_err(Failure::input)?;
+    if !args.merge {
+        let stop = crate::interrupt::watch()?;
+        let bar = Bar::new(wanted.len(), args.quiet);
+        let done = sweep.run(&wanted, &bar, stop);
+        bar.done();
+        let done = done.map_err(Failure::work)?;
+        if stop.load(Ordering::Relaxed) {
+            let place = folder.display();
+            return Err(Failure::Work(format!(
+                "interrupted; {place} keeps {done} of {} runs, and the same command goes on from there",
+                wanted.len()
+            )));
+        }
+    }
+    if args.shard.is_some() || !args.run.is_empty() {
+        return said(args, || json!({ "runs": wanted.len() }), || format!("{} runs stored\n", wanted.len()));
+    }
+    let tables = merge(&sweep).map_err(Failure::work)?;
+    let files: Vec<String> =
+        tables.iter().map(|table| folder.join(format!("{}.parquet", table.name)).display().to_string()).collect();
+    said(
+        args,
+        || {
+            let rows = |t: &ndnweir_lab::results::tables::Table| json!({ "table": t.name, "rows": t.len() });
+            json!({ "runs": sweep.len(), "tables": tables.iter().map(rows).collect::<Vec<_>>(), "files": files })
+        },
+        || format!("{} runs; tables: {}\n", sweep.len(), files.join(", ")),
+    )
+}
+
+/// Prints what was done, as JSON or as text.
+fn said(
+    args: &SweepArgs,
+    document: impl FnOnce() -> serde_json::Value,
+    text: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    match (args.json, args.quiet) {
+        (true, _) => print_json(&document()),
+        (false, true) => Ok(()),
+        (false, false) => print(&text()),
+    }
+}
+
+fn list(sweep: &Sweep<'_>, engine: &str, args: &SweepArgs) -> Result<(), Failure> {
+    let jobs = sweep.list();
+    if args.json {
+        return print_json(&json!({ "engine": engine, "runs": jobs }));
+    }
+    let line = |job: &Job| {
+        let Job { key, experiment, case, scheme, seed, cost } = job;
+        let case = if case.is_empty() { String::new() } else { format!(", {case}") };
+        format!("{key}  {experiment}{case}; {scheme}, seed {seed}; {:.1} M packet-hops\n", *cost as f64 / 1e6)
+    };
+    print(&jobs.iter().map(line).collect::<String>())
+}
+
+fn status(sweep: &Sweep<'_>, args: &SweepArgs) -> Result<(), Failure> {
+    let status = sweep.status();
+    if args.json {
+        return print_json(&json!(status));
+    }
+    let percent = status.done_thousandths as f64 / 10.0;
+    let mut text = format!("{} of {} runs stored, about {percent:.1} % of the work\n", status.done, status.jobs);
+    status.damaged.iter().for_each(|what| text.push_str(&format!("damaged: {what}\n")));
+    print(&text)
+}

@@ -1,0 +1,70 @@
+//! What a folder of a sweep says about itself.
+
+use crate::results::{Error, replace_files};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// The name of the file.
+const FILE: &str = "sweep.json";
+/// Version of the format.
+const FORMAT: u32 = 1;
+
+/// The program and the plan that the results of a folder are of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    sweep: u32,
+    /// The program (see [`crate::jobs::engine`]).
+    pub engine: String,
+    /// The plan's name.
+    pub plan: String,
+    /// A hash of the keys of all jobs.
+    pub jobs: String,
+}
+
+impl Manifest {
+    /// For a program and a plan.
+    pub fn new(engine: String, plan: String, jobs: String) -> Manifest {
+        Manifest { sweep: FORMAT, engine, plan, jobs }
+    }
+
+    /// Checks that a folder is new or belongs to this sweep, and says so in it. Several workers may do it at once, as
+    /// all write the same.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] for the folder of another plan or another program, [`Error::Foreign`] for one that holds
+    /// something else, [`Error::Io`].
+    pub fn claim(&self, folder: &Path) -> Result<(), Error> {
+        let path = folder.join(FILE);
+        let shown = || path.display().to_string();
+        let damaged = |what: String, remedy| Err(Error::Damaged { path: shown(), what, remedy });
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                let others = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+                // Another worker may have written it meanwhile.
+                if others && !path.is_file() {
+                    return Err(Error::Foreign { path: folder.display().to_string() });
+                }
+                let text = serde_json::to_string_pretty(self).unwrap_or_default() + "\n";
+                return replace_files(folder, &[(FILE.to_owned(), text.into_bytes())]);
+            }
+            Err(source) => return Err(Error::Io { path: shown(), source, remedy: "make it readable" }),
+        };
+        let there: Manifest = match serde_json::from_str(&text) {
+            Ok(there) => there,
+            Err(e) => return damaged(e.to_string(), "delete it, and give the same command again"),
+        };
+        if there == *self {
+            return Ok(());
+        }
+        if there.engine != self.engine {
+            let what = format!("these results are of another build of the program ({})", there.engine);
+            return damaged(what, "use that build, or name another folder: results of two builds are not mixed");
+        }
+        let what = format!("these results are of another plan ({}), or of other options", there.plan);
+        damaged(what, "name another folder")
+    }
+}

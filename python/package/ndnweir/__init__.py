@@ -1,0 +1,49 @@
+"""Congestion control for Named Data Networking: simulate, compare, judge, and write schemes.
+
+>>> import ndnweir
+>>> results = ndnweir.run("dumbbell", ["bic", "cubic"], set={"run.duration": "2s"})
+>>> results.runs.to_pydict()["scheme"]
+['bic', 'cubic']
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+
+from ._command import CommandError, command, explain, judge, list, papers, sweep, validate
+from ._results import Report, Results, Table
+from ._run import run
+from ._scenario import Scenario
+from ._schemes import Scheme, check, consumer, marker, strategy
+from .errors import InputError, NdnweirError, Problem, RunError, ScenarioError
+
+try:
+    __version__ = version("ndnweir")
+except PackageNotFoundError:  # imported from a checkout
+    __version__ = "0"
+
+__all__ = [
+    "CommandError",
+    "InputError",
+    "NdnweirError",
+    "Problem",
+    "Report",
+    "Results",
+    "RunError",
+    "Scenario",
+    "ScenarioError",
+    "Scheme",
+    "Table",
+    "check",
+    "command",
+    "consumer",
+    "explain",
+    "judge",
+    "list",
+    "marker",
+    "papers",
+    "run",
+    "strategy",
+    "sweep",
+    "validate",
+]
