@@ -70,6 +70,8 @@ type LinkReport = (Option<usize>, Option<u64>, bool);
 #[derive(Default)]
 struct Router {
     mirror: Mirror,
+    /// Where neighbours reach it beside what it reports.
+    uris: Vec<String>,
     connected: bool,
     last_report: Time,
     /// Faces by number, as the planner counts them.
@@ -134,6 +136,13 @@ impl Brain {
             names: Vec::new(),
             decisions: VecDeque::new(),
             reason: String::new(),
+        }
+    }
+
+    /// Has faces with these URIs lead to a router, in addition to those on which it reports to listen.
+    pub fn reached_at(&mut self, router: usize, uris: &[String]) {
+        if let Some(known) = self.routers.get_mut(router) {
+            known.uris = uris.to_vec();
         }
     }
 
@@ -259,7 +268,7 @@ impl Brain {
     pub fn links(&self, now: Time) -> Vec<LinkView> {
         let mut at: BTreeMap<&str, usize> = BTreeMap::new();
         for (router, known) in self.routers.iter().enumerate() {
-            for uri in &known.mirror.listen {
+            for uri in known.mirror.listen.iter().chain(&known.uris) {
                 at.entry(uri).or_insert(router);
             }
         }

@@ -2,6 +2,7 @@
 
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::Duration;
+use ndnweir_net::face_uri::FaceUri;
 use serde::Deserialize;
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -18,6 +19,8 @@ pub struct RouterConfig {
     pub name: String,
     /// Host and port of its gNMI.
     pub address: String,
+    /// URIs of neighbours' faces that lead to it, in addition to those on which it listens.
+    pub uris: Vec<String>,
 }
 
 /// Files in PEM.
@@ -73,6 +76,8 @@ struct File {
 struct RouterEntry {
     name: String,
     address: String,
+    #[serde(default)]
+    uris: Vec<Spanned<String>>,
 }
 
 struct Reader<'a> {
@@ -134,7 +139,7 @@ impl ControlConfig {
         let mut routers: Vec<RouterConfig> = Vec::new();
         for entry in found.router {
             let at = entry.span().start;
-            let RouterEntry { name, address } = entry.into_inner();
+            let RouterEntry { name, address, uris } = entry.into_inner();
             let port = address.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
             if port.is_none() {
                 return Err(reader.error(at, format!("address = {address:?}: write HOST:PORT, such as 192.0.2.1:9339")));
@@ -147,7 +152,15 @@ impl ControlConfig {
                     format!("{address} is not on loopback: add a table [tls] with certificate, key and authority");
                 return Err(reader.error(at, message));
             }
-            routers.push(RouterConfig { name, address });
+            for uri in &uris {
+                let fail = |why| reader.error(uri.span().start, format!("uris: {}: {why}", uri.get_ref()));
+                uri.get_ref().parse::<FaceUri>().map_err(|why| fail(why.to_string()))?;
+                if routers.iter().any(|known: &RouterConfig| known.uris.contains(uri.get_ref())) {
+                    return Err(fail("leads to another router too".to_owned()));
+                }
+            }
+            let uris = uris.into_iter().map(Spanned::into_inner).collect();
+            routers.push(RouterConfig { name, address, uris });
         }
         let listen = found.listen.as_ref().map(|text| reader.address(text)).transpose()?;
         let peer = found.peer.as_ref().map(|text| reader.address(text)).transpose()?;

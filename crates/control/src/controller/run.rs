@@ -201,7 +201,10 @@ async fn run(config: ControlConfig, exporter: Option<Exporter>) -> Result<(), Co
         tokio::spawn(keep(number, endpoint, every, send.clone(), take));
     }
     let mut peer = config.peer.map(|peer| watch_peer(peer, period));
-    let brain = Brain::new(&config.scheme, config.routers.len(), period * STALE_PERIODS, election());
+    let mut brain = Brain::new(&config.scheme, config.routers.len(), period * STALE_PERIODS, election());
+    for (number, router) in config.routers.iter().enumerate() {
+        brain.reached_at(number, &router.uris);
+    }
     let own = Own { lost: vec![Some("not connected yet".into()); config.routers.len()], ..Own::default() };
     let mut controller = Controller { config, brain, start: Instant::now(), own, orders, exporter, acted: None };
     if peer.is_none() {

@@ -293,6 +293,13 @@ impl Daemon {
         shares.into_iter().filter_map(|(id, share)| Some((uri(id)?, share))).collect()
     }
 
+    /// The face of a prefix's cheapest next hop, if the FIB has the prefix.
+    pub fn cheapest(&self, prefix: NameView<'_>) -> Option<FaceUri> {
+        let route = self.forwarder.routes().find(|route| route.prefix == prefix)?;
+        let hop = route.hops.iter().min_by_key(|hop| hop.cost)?;
+        Some(self.faces.get(hop.face)?.uri.clone())
+    }
+
     /// Runs until a request arrives.
     ///
     /// # Errors
