@@ -20,6 +20,7 @@ mod suitable;
 pub use suitable::{Unsuitable, check, check_scheme, comparable, noisy};
 
 use crate::roles::record::SampleTimes;
+use controllers::{Controllers, FIRST, SECOND};
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_lab::experiment::describe;
@@ -30,7 +31,6 @@ use ndnweir_net::emulator::{self, Emulator, End, Running};
 use ndnweir_scenario::{Change, LinkDirection, Scenario};
 use ndnweir_sim::network::Control;
 use ndnweir_sim::topology::Topology;
-use controllers::{Controllers, FIRST, SECOND};
 use plan::Plan;
 use processes::{Child, Fleet};
 use replay::{LinkSamples, ReplayOutcome};
@@ -329,11 +329,8 @@ enum Handover {
 
 /// In the order of time.
 fn handovers(control: &Control) -> Vec<(Time, Handover)> {
-    let all = [
-        (control.fails, Handover::Fails),
-        (control.stand_by, Handover::StandBy),
-        (control.returns, Handover::Returns),
-    ];
+    let all =
+        [(control.fails, Handover::Fails), (control.stand_by, Handover::StandBy), (control.returns, Handover::Returns)];
     let mut all: Vec<(Time, Handover)> = all.into_iter().filter_map(|(at, what)| Some((at?, what))).collect();
     all.sort_by_key(|(at, _)| *at);
     all

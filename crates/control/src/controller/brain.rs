@@ -74,6 +74,11 @@ struct Router {
     uris: Vec<String>,
     connected: bool,
     last_report: Time,
+    /// When what it reported last was read, by its own clock, in nanoseconds.
+    read_at: i64,
+    /// By prefix: when it carried out the last order, by the same clock. What was read before says nothing of the costs
+    /// in force since.
+    ordered_at: BTreeMap<PrefixId, i64>,
     /// Faces by number, as the planner counts them.
     ids: BTreeMap<u64, FaceId>,
     links: BTreeMap<u64, LinkReport>,
@@ -177,6 +182,7 @@ impl Brain {
         if let Some(mirror) = mirror {
             known.mirror = mirror;
             known.last_report = now;
+            known.ordered_at.clear();
         }
         self.reason = format!("router {router} {}", if self.routers[router].connected { "reports" } else { "is lost" });
         self.announce_links(now, &mut orders);
@@ -190,6 +196,7 @@ impl Brain {
         let Some(known) = self.routers.get_mut(router) else { return Vec::new() };
         let was_silent = now.since(known.last_report) > self.stale;
         known.last_report = now;
+        known.read_at = notification.timestamp;
         let events = known.mirror.take(notification);
         if was_silent || events.iter().any(|event| matches!(event, Event::Listen | Event::Face(_))) {
             self.announce_links(now, &mut orders);
@@ -227,8 +234,8 @@ impl Brain {
         self.planner.next_wake()
     }
 
-    /// An order was carried out: its costs are in force.
-    pub fn accepted(&mut self, now: Time, costs: &Costs) -> Vec<Costs> {
+    /// An order was carried out: its costs are in force, since `at` by the router's clock, in nanoseconds.
+    pub fn accepted(&mut self, now: Time, costs: &Costs, at: i64) -> Vec<Costs> {
         let mut orders = Vec::new();
         let Some(&prefix) = self.prefixes.get(&costs.prefix) else { return Vec::new() };
         let Some(known) = self.routers.get_mut(costs.router) else { return Vec::new() };
@@ -238,6 +245,7 @@ impl Brain {
         }
         hops.sort_by_key(|hop| (hop.cost, hop.face));
         known.in_force.insert(prefix, hops.clone());
+        known.ordered_at.insert(prefix, at);
         let (router, election) = (router_id(costs.router), self.election);
         self.notify(now, &Message::Answer { router, prefix, election, hops }, &mut orders);
         self.translate(now, orders)
@@ -403,6 +411,9 @@ impl Brain {
             self.notify(now, &Message::Routes { router: id, prefix, hops: routes }, orders);
         }
         let known = &mut self.routers[router];
+        if known.ordered_at.get(&prefix).is_some_and(|at| known.read_at < *at) {
+            return;
+        }
         if known.in_force.get(&prefix).map_or(!in_force.is_empty(), |reported| *reported != in_force) {
             known.in_force.insert(prefix, in_force.clone());
             self.notify(now, &Message::Answer { router: id, prefix, election, hops: in_force }, orders);

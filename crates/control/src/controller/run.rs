@@ -147,8 +147,8 @@ impl Controller {
                 let orders = self.brain.notified(now, router, &notification);
                 self.give(orders);
             }
-            FromRouter::Answered(costs, Ok(())) => {
-                let orders = self.brain.accepted(now, &costs);
+            FromRouter::Answered(costs, Ok(at)) => {
+                let orders = self.brain.accepted(now, &costs, at);
                 self.give(orders);
                 self.own.counts.last_latency = self.acted.map(|at| at.elapsed().as_secs_f64());
             }

@@ -32,8 +32,8 @@ pub(super) enum FromRouter {
     Lost(String),
     /// A notification since.
     Notification(Box<Notification>),
-    /// What became of an order.
-    Answered(Costs, Result<(), Status>),
+    /// What became of an order: when it was carried out, by the router's clock, in nanoseconds.
+    Answered(Costs, Result<i64, Status>),
 }
 
 /// An order to a router.
@@ -200,7 +200,7 @@ async fn serve(
                 let Some(order) = order else { return Status::cancelled("the controller ends") };
                 let mut request = tonic::Request::new(set(&order));
                 request.set_timeout(PATIENCE);
-                let answer = client.set(request).await.map(drop);
+                let answer = client.set(request).await.map(|response| response.into_inner().timestamp);
                 let unreachable = answer.as_ref().err().filter(|status| status.code() == Code::Unavailable).cloned();
                 if to_controller.send((router, FromRouter::Answered(order.costs, answer))).await.is_err() {
                     return Status::cancelled("the controller ends");

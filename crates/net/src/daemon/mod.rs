@@ -256,6 +256,11 @@ impl Daemon {
         self.clock = clock;
     }
 
+    /// The time since 1970 by the clock of its reports.
+    pub fn unix_time(&self) -> std::time::Duration {
+        self.clock.unix()
+    }
+
     /// Counters of the face to `uri`, if there is one: of its link layer and its queue.
     pub fn face_counters(&mut self, uri: &FaceUri) -> Option<(LinkCounters, FaceCounters)> {
         let id = self.faces.with_uri(uri)?;
