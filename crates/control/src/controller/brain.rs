@@ -432,9 +432,9 @@ impl Brain {
     fn sample(&mut self, now: Time, router: usize, face: u64, orders: &mut Vec<Order>) {
         let known = &mut self.routers[router];
         let Some(view) = known.mirror.faces.get(&face).cloned() else { return };
-        let (Some(utilization), Some(occupancy), Some(id)) = (view.utilization, view.occupancy, known.id(face)) else {
-            return;
-        };
+        let (Some(utilization), Some(id)) = (view.utilization, known.id(face)) else { return };
+        // NFD's management has no queues: then no congestion is severe, and costs follow from utilisation alone.
+        let occupancy = view.occupancy.unwrap_or(0.0);
         let router = router_id(router);
         self.notify(now, &Message::Report { router, measured: now, face: id, utilization, occupancy }, orders);
     }

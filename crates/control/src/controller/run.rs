@@ -2,9 +2,11 @@
 
 use super::brain::{Brain, Costs};
 use super::config::ControlConfig;
+use super::managed;
 use super::session::{FromRouter, Order, endpoint, keep, tls};
 use super::status::{Own, Status, metrics, status};
 use ndnweir_core::units::{Duration, Time};
+use ndnweir_net::daemon::telemetry::thresholds;
 use ndnweir_net::exporter::Exporter;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -195,10 +197,20 @@ async fn run(config: ControlConfig, exporter: Option<Exporter>) -> Result<(), Co
     let mut orders = Vec::new();
     for (number, router) in config.routers.iter().enumerate() {
         let failed = |error| ControlError::Config(format!("router {}: {error}", router.name));
-        let endpoint = endpoint(&router.address, secured.as_ref()).map_err(failed)?;
         let (give, take) = mpsc::channel(ORDERS);
         orders.push(give);
-        tokio::spawn(keep(number, endpoint, every, send.clone(), take));
+        match &router.managed {
+            Some(managed_by) => {
+                let signer = managed::signer(managed_by).map_err(failed)?;
+                let threshold = thresholds(&config.scheme).utilization;
+                let view = managed::View::new(managed_by.rates.clone(), threshold);
+                tokio::spawn(managed::keep(number, managed_by.uri.clone(), signer, view, every, send.clone(), take));
+            }
+            None => {
+                let endpoint = endpoint(&router.address, secured.as_ref()).map_err(failed)?;
+                tokio::spawn(keep(number, endpoint, every, send.clone(), take));
+            }
+        }
     }
     let mut peer = config.peer.map(|peer| watch_peer(peer, period));
     let mut brain = Brain::new(&config.scheme, config.routers.len(), period * STALE_PERIODS, election());

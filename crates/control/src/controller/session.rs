@@ -15,7 +15,7 @@ use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity
 use tonic::{Code, Status};
 
 /// Between attempts to connect, at first and at most.
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
+pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// For how long a connection may be attempted, and a Set take.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -136,16 +136,30 @@ pub(super) async fn keep(
                 Status::unavailable(format!("{error}{source}"))
             }
         };
-        while let Ok(order) = orders.try_recv() {
-            let lost = Status::unavailable("the router is not connected");
-            let _ = to_controller.send((router, FromRouter::Answered(order.costs, Err(lost)))).await;
-        }
-        if to_controller.send((router, FromRouter::Lost(why.message().to_owned()))).await.is_err() {
+        if !lost(router, &why, &mut pause, &to_controller, &mut orders).await {
             return;
         }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
     }
+}
+
+/// A connection is lost: says so, rejects what it was to carry, and pauses; whether anybody still listens.
+pub(super) async fn lost(
+    router: usize,
+    why: &Status,
+    pause: &mut Duration,
+    to_controller: &mpsc::Sender<(usize, FromRouter)>,
+    orders: &mut mpsc::Receiver<Order>,
+) -> bool {
+    while let Ok(order) = orders.try_recv() {
+        let lost = Status::unavailable("the router is not connected");
+        let _ = to_controller.send((router, FromRouter::Answered(order.costs, Err(lost)))).await;
+    }
+    if to_controller.send((router, FromRouter::Lost(why.message().to_owned()))).await.is_err() {
+        return false;
+    }
+    tokio::time::sleep(*pause).await;
+    *pause = (*pause * 2).min(LONGEST_PAUSE);
+    true
 }
 
 async fn serve(
