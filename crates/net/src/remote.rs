@@ -146,11 +146,7 @@ impl Remote {
     ///
     /// # Errors
     /// [`RemoteError`].
-    pub fn versioned_list<T: Item>(
-        &mut self,
-        module: &str,
-        verb: &str,
-    ) -> Result<(Option<Name>, Vec<T>), RemoteError> {
+    pub fn versioned_list<T: Item>(&mut self, module: &str, verb: &str) -> Result<(Option<Name>, Vec<T>), RemoteError> {
         let (version, content) = self.dataset(module, verb)?;
         Ok((version, decode_all(&content)?))
     }

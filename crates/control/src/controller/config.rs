@@ -127,7 +127,8 @@ impl Reader<'_> {
             FaceUri::Unix(_) => {}
             FaceUri::Tcp(_, host, _) if is_loopback(host) => {}
             _ => {
-                let why = "NFD takes commands from its own machine: write unix:///run/nfd/nfd.sock, or tcp4://127.0.0.1:6363";
+                let why =
+                    "NFD takes commands from its own machine: write unix:///run/nfd/nfd.sock, or tcp4://127.0.0.1:6363";
                 return Err(fail(&why));
             }
         }
@@ -153,7 +154,8 @@ impl Reader<'_> {
     /// Host and port of a router's gNMI.
     fn gnmi(&self, at: usize, entry: &RouterEntry, tls: bool) -> Result<String, ControlConfigError> {
         let Some(address) = &entry.address else {
-            let message = "write address = \"HOST:PORT\" of the router's gNMI, or management = \"unix:///run/nfd/nfd.sock\"";
+            let message =
+                "write address = \"HOST:PORT\" of the router's gNMI, or management = \"unix:///run/nfd/nfd.sock\"";
             return Err(self.error(at, message));
         };
         if entry.key.is_some() || entry.key_name.is_some() || !entry.rates.is_empty() {

@@ -67,8 +67,6 @@ struct Controller {
     own: Own,
     orders: Vec<mpsc::Sender<Order>>,
     exporter: Option<Exporter>,
-    /// When the last signal came that led to an order.
-    acted: Option<Instant>,
 }
 
 impl Controller {
@@ -114,10 +112,9 @@ impl Controller {
         if self.config.dry_run {
             return;
         }
-        self.acted = Some(now);
         for costs in all {
             let router = costs.router;
-            let order = Order { costs, election: self.own.election };
+            let order = Order { costs, election: self.own.election, given: now };
             if let Err(mpsc::error::TrySendError::Full(order)) = self.orders[router].try_send(order) {
                 self.own.counts.rejected += 1;
                 let now = self.now();
@@ -149,12 +146,12 @@ impl Controller {
                 let orders = self.brain.notified(now, router, &notification);
                 self.give(orders);
             }
-            FromRouter::Answered(costs, Ok(at)) => {
+            FromRouter::Answered(costs, given, Ok(at)) => {
                 let orders = self.brain.accepted(now, &costs, at);
                 self.give(orders);
-                self.own.counts.last_latency = self.acted.map(|at| at.elapsed().as_secs_f64());
+                self.own.counts.last_latency = Some(given.elapsed().as_secs_f64());
             }
-            FromRouter::Answered(costs, Err(status)) => {
+            FromRouter::Answered(costs, _, Err(status)) => {
                 self.own.counts.rejected += 1;
                 tracing::warn!(router = name, prefix = %costs.prefix, why = status.message(), "an order was rejected");
                 if status.code() == Code::PermissionDenied && self.own.leads {
@@ -218,7 +215,7 @@ async fn run(config: ControlConfig, exporter: Option<Exporter>) -> Result<(), Co
         brain.reached_at(number, &router.uris);
     }
     let own = Own { lost: vec![Some("not connected yet".into()); config.routers.len()], ..Own::default() };
-    let mut controller = Controller { config, brain, start: Instant::now(), own, orders, exporter, acted: None };
+    let mut controller = Controller { config, brain, start: Instant::now(), own, orders, exporter };
     if peer.is_none() {
         controller.lead();
     }

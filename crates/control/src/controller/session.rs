@@ -9,7 +9,7 @@ use crate::proto::gnmi::{
     SubscriptionMode, TypedValue, Update, subscribe_request, subscribe_response, subscription_list, typed_value,
 };
 use crate::proto::gnmi_ext::{Extension, MasterArbitration, Role, Uint128, extension};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 use tonic::{Code, Status};
@@ -32,14 +32,16 @@ pub(super) enum FromRouter {
     Lost(String),
     /// A notification since.
     Notification(Box<Notification>),
-    /// What became of an order: when it was carried out, by the router's clock, in nanoseconds.
-    Answered(Costs, Result<i64, Status>),
+    /// What became of an order, and when it was given: when it was carried out, by the router's clock, in nanoseconds.
+    Answered(Costs, Instant, Result<i64, Status>),
 }
 
 /// An order to a router.
 pub(super) struct Order {
     pub(super) costs: Costs,
     pub(super) election: u64,
+    /// When it was decided.
+    pub(super) given: Instant,
 }
 
 /// The role of controllers of costs among gNMI's clients.
@@ -152,7 +154,7 @@ pub(super) async fn lost(
 ) -> bool {
     while let Ok(order) = orders.try_recv() {
         let lost = Status::unavailable("the router is not connected");
-        let _ = to_controller.send((router, FromRouter::Answered(order.costs, Err(lost)))).await;
+        let _ = to_controller.send((router, FromRouter::Answered(order.costs, order.given, Err(lost)))).await;
     }
     if to_controller.send((router, FromRouter::Lost(why.message().to_owned()))).await.is_err() {
         return false;
@@ -216,7 +218,7 @@ async fn serve(
                 request.set_timeout(PATIENCE);
                 let answer = client.set(request).await.map(|response| response.into_inner().timestamp);
                 let unreachable = answer.as_ref().err().filter(|status| status.code() == Code::Unavailable).cloned();
-                if to_controller.send((router, FromRouter::Answered(order.costs, answer))).await.is_err() {
+                if to_controller.send((router, FromRouter::Answered(order.costs, order.given, answer))).await.is_err() {
                     return Status::cancelled("the controller ends");
                 }
                 if let Some(status) = unreachable {

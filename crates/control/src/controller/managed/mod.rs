@@ -173,12 +173,12 @@ async fn serve(
                 }
             }
             order = orders.recv() => {
-                let Some(Order { costs, .. }) = order else { return Ok(()) };
+                let Some(Order { costs, given, .. }) = order else { return Ok(()) };
                 let steps = match view.in_force(&costs.prefix) {
                     Some(now) if now.keys().eq(costs.costs.keys()) => orders::steps(&now, &costs.costs),
                     _ => {
                         let why = Status::failed_precondition("the router has other next hops than the order");
-                        let rejected = FromRouter::Answered(costs, Err(why));
+                        let rejected = FromRouter::Answered(costs, given, Err(why));
                         match to_controller.send((router, rejected)).await {
                             Ok(()) => continue,
                             Err(_) => return Ok(()),
@@ -193,7 +193,7 @@ async fn serve(
                 let at = unix_time();
                 // What was done of an order that failed half-way shows in the next list.
                 view.ordered(&costs.prefix, done.is_ok().then_some(&costs.costs), at);
-                FromRouter::Answered(costs, done.map(|()| nanos(at)))
+                FromRouter::Answered(costs, given, done.map(|()| nanos(at)))
             }
         };
         if to_controller.send((router, reported)).await.is_err() {
