@@ -10,12 +10,14 @@ use ndnweir_core::scheme::Scheme;
 use ndnweir_core::strategy::NextHop;
 use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_wire::Name;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Prefixes of all routers together at most.
 const MAX_PREFIXES: usize = 1 << 16;
 /// Decisions that are remembered.
 const MAX_DECISIONS: usize = 256;
+/// Changes of links within this time are told the planner together: each makes it look at all routes.
+const LINKS_SPACING: Duration = Duration::from_millis(100);
 /// Label of the planner's random stream.
 const STREAM: u64 = 0x6374_726c;
 
@@ -113,6 +115,10 @@ pub struct Brain {
     prefixes: BTreeMap<Name, PrefixId>,
     names: Vec<Name>,
     decisions: VecDeque<Decision>,
+    /// Routers whose links may have changed since all were announced, and when that was. Their next hops are announced
+    /// after these: one over a face that the planner does not know would be a producer's.
+    links_changed: BTreeSet<usize>,
+    links_announced: Option<Time>,
     reason: String,
 }
 
@@ -140,6 +146,8 @@ impl Brain {
             prefixes: BTreeMap::new(),
             names: Vec::new(),
             decisions: VecDeque::new(),
+            links_changed: BTreeSet::new(),
+            links_announced: None,
             reason: String::new(),
         }
     }
@@ -185,8 +193,8 @@ impl Brain {
             known.ordered_at.clear();
         }
         self.reason = format!("router {router} {}", if self.routers[router].connected { "reports" } else { "is lost" });
-        self.announce_links(now, &mut orders);
-        self.announce_entries(now, router, &mut orders);
+        self.links_changed.insert(router);
+        self.announce_changed_links(now, &mut orders);
         self.translate(now, orders)
     }
 
@@ -199,10 +207,12 @@ impl Brain {
         known.read_at = notification.timestamp;
         let events = known.mirror.take(notification);
         if was_silent || events.iter().any(|event| matches!(event, Event::Listen | Event::Face(_))) {
-            self.announce_links(now, &mut orders);
+            self.links_changed.insert(router);
         }
+        self.announce_changed_links(now, &mut orders);
         for event in &events {
             match event {
+                Event::Entry(_) if self.links_changed.contains(&router) => {}
                 Event::Entry(name) => {
                     self.prefix(now, name, &mut orders);
                     for prefix in self.related(name) {
@@ -295,8 +305,17 @@ impl Brain {
         links
     }
 
+    /// Tells the planner of links that have changed, soon.
+    fn announce_changed_links(&mut self, now: Time, orders: &mut Vec<Order>) {
+        let is_due = self.links_announced.is_none_or(|at| now.since(at) >= LINKS_SPACING);
+        if !self.links_changed.is_empty() && is_due {
+            self.announce_links(now, orders);
+        }
+    }
+
     /// Tells the planner of links that are new, other, or gone.
     fn announce_links(&mut self, now: Time, orders: &mut Vec<Order>) {
+        self.links_announced = Some(now);
         let links = self.links(now);
         let mut there: Vec<BTreeMap<u64, LinkReport>> = vec![BTreeMap::new(); self.routers.len()];
         for link in links {
@@ -324,6 +343,9 @@ impl Brain {
                     self.announce_entry(now, router, PrefixId(number as u32), orders);
                 }
             }
+        }
+        for router in std::mem::take(&mut self.links_changed) {
+            self.announce_entries(now, router, orders);
         }
     }
 

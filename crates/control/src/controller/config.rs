@@ -249,3 +249,56 @@ impl ControlConfig {
         Ok(ControlConfig { scheme, listen, peer, period, dry_run: false, tls, routers })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<ControlConfig, String> {
+        ControlConfig::read("dir/control.toml", text).map_err(|error| error.to_string())
+    }
+
+    fn router(lines: &str) -> Result<ControlConfig, String> {
+        read(&format!("[[router]]\nname = \"r\"\n{lines}\n"))
+    }
+
+    #[test]
+    fn a_router_is_led_over_gnmi_or_by_the_protocol_of_nfd() {
+        let found = router("address = \"127.0.0.1:9339\"\nuris = [\"udp4://192.0.2.7:6363\"]").unwrap();
+        assert!(found.routers[0].managed.is_none() && found.routers[0].uris == ["udp4://192.0.2.7:6363"]);
+        let managed = "management = \"unix:///run/nfd.sock\"\nkey = \"k.pem\"\nkey-name = \"/me\"\n\
+                       rates = { \"udp4://192.0.2.1:6363\" = \"20Mbps\" }";
+        let found = router(managed).unwrap();
+        let managed = found.routers[0].managed.as_ref().unwrap();
+        assert_eq!(managed.rates["udp4://192.0.2.1:6363"], Rate::from_bps(20_000_000));
+        assert_eq!(managed.key, Some((PathBuf::from("dir/k.pem"), "/me".parse().unwrap())));
+        assert_eq!(found.routers[0].address, "unix:///run/nfd.sock");
+    }
+
+    #[test]
+    fn what_cannot_be_led_is_rejected_with_file_line_and_remedy() {
+        for (lines, wanted) in [
+            ("", "write address = \"HOST:PORT\""),
+            ("address = \"127.0.0.1\"", "write HOST:PORT"),
+            ("address = \"192.0.2.1:9339\"", "add a table [tls]"),
+            ("address = \"127.0.0.1:1\"\nmanagement = \"unix:///s\"", "not by both"),
+            ("address = \"127.0.0.1:1\"\nrates = { \"udp4://192.0.2.1:6363\" = \"1Mbps\" }", "gNMI reports rates itself"),
+            ("management = \"nfd.sock\"", "management = \"nfd.sock\""),
+            ("management = \"tcp4://192.0.2.1:6363\"", "from its own machine"),
+            ("management = \"udp4://127.0.0.1:6363\"", "from its own machine"),
+            ("management = \"unix:///s\"\nkey = \"k.pem\"", "key and key-name go together"),
+            ("management = \"unix:///s\"\nrates = { east = \"1Mbps\" }", "rates: east"),
+            ("management = \"unix:///s\"\nrates = { \"udp4://192.0.2.1:1\" = \"0Mbps\" }", "sends nothing"),
+            ("address = \"127.0.0.1:1\"\nuris = [\"192.0.2.7\"]", "uris: 192.0.2.7"),
+            ("address = \"127.0.0.1:1\"\n[[router]]\nname = \"r\"\naddress = \"127.0.0.1:2\"", "there twice"),
+            (
+                "address = \"127.0.0.1:1\"\nuris = [\"udp4://192.0.2.7:1\"]\n\
+                 [[router]]\nname = \"s\"\naddress = \"127.0.0.1:2\"\nuris = [\"udp4://192.0.2.7:1\"]",
+                "leads to another router too",
+            ),
+        ] {
+            let error = router(lines).unwrap_err();
+            assert!(error.contains(wanted) && error.starts_with("dir/control.toml:"), "{lines}: {error}");
+        }
+    }
+}

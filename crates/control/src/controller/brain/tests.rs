@@ -50,6 +50,7 @@ impl Net {
             let prefix = if router == 3 { produced } else { "/t" };
             assert_eq!(net.brain.connected(at(0), router, Some(mirror(router, prefix))), []);
         }
+        assert_eq!(net.brain.tick(at(100)), [], "links that came at once are announced together");
         net
     }
 
