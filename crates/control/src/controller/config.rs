@@ -282,7 +282,10 @@ mod tests {
             ("address = \"127.0.0.1\"", "write HOST:PORT"),
             ("address = \"192.0.2.1:9339\"", "add a table [tls]"),
             ("address = \"127.0.0.1:1\"\nmanagement = \"unix:///s\"", "not by both"),
-            ("address = \"127.0.0.1:1\"\nrates = { \"udp4://192.0.2.1:6363\" = \"1Mbps\" }", "gNMI reports rates itself"),
+            (
+                "address = \"127.0.0.1:1\"\nrates = { \"udp4://192.0.2.1:6363\" = \"1Mbps\" }",
+                "gNMI reports rates itself",
+            ),
             ("management = \"nfd.sock\"", "management = \"nfd.sock\""),
             ("management = \"tcp4://192.0.2.1:6363\"", "from its own machine"),
             ("management = \"udp4://127.0.0.1:6363\"", "from its own machine"),

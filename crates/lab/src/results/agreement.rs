@@ -97,7 +97,7 @@ impl Switches {
     /// Two rows of [`cells`].
     fn cells(&self) -> [[String; 7]; 2] {
         let Switches { simulated, emulated, all, timely, goodput_within, .. } = *self;
-        let spread = |Spread { median, least, most, .. }: Spread| format!("{median:.0} ({least:.0}–{most:.0})");
+        let spread = |Spread { median, least, most, .. }: Spread| format!("{median} ({least}–{most})");
         let row = |what: String, [one, other]: [String; 2], holds: usize, of: usize, limit: String| {
             let verdict = if holds == of { "within" } else { "NOT within" };
             [String::new(), what, one, other, format!("{holds} of {of}"), limit, verdict.to_owned()]
@@ -108,14 +108,14 @@ impl Switches {
                 [spread(simulated), spread(emulated)],
                 timely,
                 all,
-                format!("all within {SWITCH_TOLERANCE_S} s of a simulated one"),
+                format!("{SWITCH_TOLERANCE_S} s, all"),
             ),
             row(
                 "runs by goodput".to_owned(),
                 [simulated.n, emulated.n].map(|runs| runs.to_string()),
                 goodput_within,
                 emulated.n,
-                format!("all in the simulated range ± {:.0} %", GOODPUT_TOLERANCE * 100.0),
+                format!("range ± {:.0} %, all", GOODPUT_TOLERANCE * 100.0),
             ),
         ]
     }
@@ -331,10 +331,18 @@ pub fn legend(rows: &[Agreement]) -> String {
         true => format!(" With fewer than {MIN_RUNS} seeds a difference may be chance."),
         false => String::new(),
     };
+    let switches = match rows.iter().any(|row| row.switches.is_some()) {
+        true => {
+            " Switches are compared with those of the same number, node and prefix in each simulated run, goodput with the \
+             range of all simulated runs; emulated runs whose goodput is in it are counted in the last row."
+        }
+        false => "",
+    };
     match seeds {
-        1 => format!("One seed; differences over the simulated value, of the Jain index as they are.{few}"),
+        1 => format!("One seed; differences over the simulated value, of the Jain index as they are.{switches}{few}"),
         n => format!(
-            "Medians over {n} seeds (least–most); differences over the simulated value, of the Jain index as they are.{few}"
+            "Medians over {n} seeds (least–most); differences over the simulated value, of the Jain index as they \
+             are.{switches}{few}"
         ),
     }
 }
