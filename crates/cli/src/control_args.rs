@@ -34,6 +34,10 @@ control.toml:
   [[router]]
   name = \"west\"
   address = \"127.0.0.1:9339\"
+  [[router]]
+  name = \"old\"                                        NFD or ndnd, by its management protocol
+  management = \"unix:///run/nfd/nfd.sock\"
+  rates = { \"udp4://192.0.2.1:6363\" = \"20Mbps\" }
 
 docs/controller.md has all settings, and how to run ndnSieve on three machines.")]
 pub struct ControlRunArgs {

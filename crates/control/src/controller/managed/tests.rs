@@ -4,8 +4,9 @@ use super::*;
 use crate::controller::mirror::{Event, FaceView, HopView};
 use crate::proto::gnmi::Notification;
 use ndnweir_core::units::Rate;
-use ndnweir_net::mgmt::dataset::decode_all;
-use std::collections::BTreeMap;
+use ndnweir_net::mgmt::dataset::{FaceCounters, FaceStatus, FibEntry, NextHop, decode_all};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn tlv(kind: u8, value: &[u8]) -> Vec<u8> {
     let length = u16::try_from(value.len()).unwrap();
@@ -130,4 +131,43 @@ fn the_cost_before_the_first_order_stays_that_of_the_route_where_no_route_explai
     mirror.take(&view.take(lists(1000, 1, (0, 0), &[(257, 3), (258, 9)])));
     mirror.take(&view.take(lists(5000, 2, (0, 0), &[(257, 400), (258, 100)])));
     assert_eq!(hops(&mirror), [(257, Some(400), Some(3)), (258, Some(100), Some(9))]);
+}
+
+/// Lists of any numbers, and prefixes and URIs that are there or not.
+fn any_lists() -> impl Strategy<Value = Lists> {
+    let face = (0_u64..4, "(udp4://192.0.2.1:6363|.{0,12})", any::<u64>(), any::<u64>(), any::<u64>());
+    let face = face.prop_map(|(face_id, remote_uri, out_data, out_interests, out_bytes)| {
+        let counters = FaceCounters { out_data, out_interests, out_bytes, ..FaceCounters::default() };
+        let found: Vec<FaceStatus> = decode_all(&self::face(1, EAST, false, 0, 0)).unwrap();
+        FaceStatus { face_id, remote_uri, counters, ..found[0].clone() }
+    });
+    let entry = ("(/t|/t/u|/)", proptest::collection::vec((0_u64..4, any::<u64>()), 0..4));
+    let entry = entry.prop_map(|(name, hops)| FibEntry {
+        name: name.parse().unwrap(),
+        next_hops: hops.into_iter().map(|(face_id, cost)| NextHop { face_id, cost }).collect(),
+    });
+    let (faces, fib) = (proptest::collection::vec(face, 0..5), proptest::collection::vec(entry, 0..4));
+    (any::<u32>(), faces, fib).prop_map(|(at, faces, fib)| {
+        let rib = decode_all(&rib(PREFIX, &[(2, 0, 7)])).unwrap();
+        Lists { at: Duration::from_millis(at.into()), version: None, faces, fib, rib }
+    })
+}
+
+proptest! {
+    #[test]
+    fn whatever_a_forwarder_lists_the_mirror_has_what_is_in_the_last_list_and_no_more(
+        all in proptest::collection::vec(any_lists(), 1..6),
+    ) {
+        let (mut view, mut mirror) = (view(), Mirror::default());
+        for lists in all {
+            let faces: BTreeSet<u64> = lists.faces.iter().map(|face| face.face_id).collect();
+            let hops: BTreeSet<(Name, u64)> = (lists.fib.iter())
+                .flat_map(|entry| entry.next_hops.iter().map(|hop| (entry.name.clone(), hop.face_id)))
+                .collect();
+            mirror.take(&view.take(lists));
+            prop_assert_eq!(mirror.faces.keys().copied().collect::<BTreeSet<_>>(), faces);
+            let mirrored = mirror.fib.iter().flat_map(|(name, hops)| hops.keys().map(|face| (name.clone(), *face)));
+            prop_assert_eq!(mirrored.collect::<BTreeSet<_>>(), hops);
+        }
+    }
 }
