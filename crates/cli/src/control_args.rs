@@ -16,7 +16,7 @@ pub struct ControlArgs {
 
 #[derive(Subcommand)]
 pub enum ControlCommand {
-    /// Lead routers that serve gNMI, by the planner of a scheme
+    /// Lead routers over gNMI or NFD's management protocol, by the planner of a scheme
     Run(ControlRunArgs),
     /// Show a controller's routers, links and latest decisions
     Status(ControlStatusArgs),

@@ -90,8 +90,8 @@ struct File {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct RouterEntry {
     name: String,
-    address: Option<String>,
-    management: Option<String>,
+    address: Option<Spanned<String>>,
+    management: Option<Spanned<String>>,
     key: Option<PathBuf>,
     key_name: Option<String>,
     #[serde(default)]
@@ -119,8 +119,13 @@ impl Reader<'_> {
 
 impl Reader<'_> {
     /// How a router is reached by NFD's management protocol; files are in `home`.
-    fn managed(&self, at: usize, entry: &RouterEntry, home: &Path) -> Result<ManagedConfig, ControlConfigError> {
-        let text = entry.management.as_deref().unwrap_or_default();
+    fn managed(
+        &self,
+        management: &Spanned<String>,
+        entry: &RouterEntry,
+        home: &Path,
+    ) -> Result<ManagedConfig, ControlConfigError> {
+        let (at, text) = (management.span().start, management.get_ref());
         let fail = |why: &dyn Display| self.error(at, format!("management = {text:?}: {why}"));
         let uri: FaceUri = text.parse().map_err(|why| fail(&why))?;
         match &uri {
@@ -158,6 +163,7 @@ impl Reader<'_> {
                 "write address = \"HOST:PORT\" of the router's gNMI, or management = \"unix:///run/nfd/nfd.sock\"";
             return Err(self.error(at, message));
         };
+        let (at, address) = (address.span().start, address.get_ref());
         if entry.key.is_some() || entry.key_name.is_some() || !entry.rates.is_empty() {
             return Err(self.error(at, "key, key-name and rates belong to management; gNMI reports rates itself"));
         }
@@ -222,7 +228,7 @@ impl ControlConfig {
                     let message = "address and management: a router is led over gNMI or by NFD's protocol, not by both";
                     return Err(reader.error(at, message));
                 }
-                (Some(uri), None) => (uri.clone(), Some(reader.managed(at, &entry, &home)?)),
+                (Some(uri), None) => (uri.get_ref().clone(), Some(reader.managed(uri, &entry, &home)?)),
                 (None, _) => (reader.gnmi(at, &entry, found.tls.is_some())?, None),
             };
             let RouterEntry { name, uris, .. } = entry;
@@ -302,6 +308,9 @@ mod tests {
         ] {
             let error = router(lines).unwrap_err();
             assert!(error.contains(wanted) && error.starts_with("dir/control.toml:"), "{lines}: {error}");
+        }
+        for line in ["address = \"127.0.0.1\"", "management = \"nfd.sock\""] {
+            assert!(router(line).unwrap_err().starts_with("dir/control.toml:3: "), "{line}");
         }
     }
 }

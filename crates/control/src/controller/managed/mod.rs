@@ -77,7 +77,11 @@ async fn blocking<T: Send + 'static>(
 }
 
 fn unreachable(error: &RemoteError) -> Status {
-    Status::unavailable(error.to_string())
+    match error {
+        // The remedies of its message are for a command line.
+        RemoteError::Connect(error) => Status::unavailable(format!("no forwarder listens there: {}", error.problem())),
+        error => Status::unavailable(error.to_string()),
+    }
 }
 
 /// Reads what there is.
