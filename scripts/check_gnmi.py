@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Asks a forwarder over gNMI with pygnmi and gnmi_cli, and compares with what the forwarder says of itself.
+"""Asks a forwarder over gNMI with pygnmi, aiognmi and gnmi_cli, and compares with what the forwarder says of itself.
 
     target/peers/python/bin/python scripts/check_gnmi.py target/release/ndnweir target/peers/gnmi_cli
 """
 
 import json
 import logging
+import re
 import socket
 import subprocess
 import sys
@@ -42,6 +43,74 @@ def rejected(call, *arguments, **named):
     except gNMIException as error:
         return str(error)
     raise AssertionError(f"{arguments} {named} was not rejected")
+
+
+def own_counters(folder):
+    """What `ndnweir status` and `face list` count, by gNMI's names; the second by face."""
+
+    def named(directions):
+        kinds = ("interests", "data", "nacks", "bytes")
+        octets = {"bytes": "octets"}
+        return {
+            f"{way}-{octets.get(kind, kind)}": directions[way][kind]
+            for way in ("in", "out") for kind in kinds if kind in directions[way]
+        }
+
+    status = tool(folder, "status", "--json")
+    more = {name: status[name.replace("-", "_")] for name in ("satisfied-interests", "unsatisfied-interests")}
+    return named(status) | more, {str(face["face"]): named(face) for face in tool(folder, "face", "list", "--json")}
+
+
+def check_equal(who, read, folder):
+    """What a client reads, its router's state and its faces, is what the forwarder says of itself: requests of its own
+    management count too, so that counters lie between those before and after."""
+    (before, faces_before), (state, faces) = own_counters(folder), read()
+    after, faces_after = own_counters(folder)
+
+    def plain(tree):
+        return {name.split(":")[-1]: value for name, value in tree.items()}
+
+    def compare(where, least, reported, most):
+        missing = least.keys() - reported.keys()
+        assert not missing, f"{who}: {where}: no {missing}"
+        for name in least:
+            value = int(reported[name])
+            assert least[name] <= value <= most[name], f"{who}: {where}: {name} is {value}, not {least[name]}–{most[name]}"
+
+    compare("the router", before, plain(state), after)
+    # Connections of the tools come and go between.
+    compared = 0
+    for face in plain(faces)["face"]:
+        face = plain(face)
+        id, counters = str(face["id"]), plain(plain(face["state"])["counters"])
+        if id in faces_before and id in faces_after:
+            compare(f"face {id}", faces_before[id], counters, faces_after[id])
+            compared += 1
+    assert compared >= 2, f"{who}: {compared} faces compared"
+
+
+def read_with_pygnmi(client):
+    def get(path):
+        return client.get(path=[path], encoding="json_ietf")["notification"][0]["update"][0]["val"]
+
+    return get("/ndn/router/state"), get("/ndn/faces")
+
+
+def check_aiognmi(port, keys, folder):
+    script = Path(__file__).with_name("check_aiognmi.py")
+    document = {}
+
+    def read():
+        done = run(sys.executable, script, port, keys)
+        assert done.returncode == 0, done.stderr
+        document.update(json.loads(done.stdout))
+        return document["state"], document["faces"]
+
+    check_equal("aiognmi", read, folder)
+    assert document["capabilities"]["supported_models"][0]["name"] == "ndnweir-router", document
+    before, after = document["capacities"]
+    assert after == before + 1 == tool(folder, "cs", "info", "--json")["capacity"], document
+    assert document["set"]["update_results"][0]["op"] == "UPDATE", document
 
 
 def values(notification):
@@ -149,7 +218,7 @@ def check_elections(client, faces):
     assert "election_id is 6" in rejected(client.set, update=cost, extension=master(5))
 
 
-def check_gnmi_cli(address, keys):
+def check_gnmi_cli(address, keys, folder):
     secure = ["-address", address, "-ca_crt", keys / "authority.pem"]
     secure += ["-client_crt", keys / "east.pem", "-client_key", keys / "east-key.pem"]
     reported = run(gnmi_cli, *secure, "-capabilities")
@@ -157,6 +226,18 @@ def check_gnmi_cli(address, keys):
     path = 'path: <elem: <name: "ndn"> elem: <name: "router">> encoding: JSON_IETF'
     reported = run(gnmi_cli, *secure, "-get", "-proto", path)
     assert "ndnweir-router:state" in reported.stdout, reported
+
+    def read():
+        def get(name):
+            path = f'path: <elem: <name: "ndn"> elem: <name: "{name}">> encoding: JSON_IETF'
+            text = run(gnmi_cli, *secure, "-get", "-proto", path).stdout
+            # The answer is in the text format of protocol buffers; its value a string of JSON in C's notation.
+            written = re.search(r'json_ietf_val:\s*("(?:[^"\\]|\\.)*")', text)[1]
+            return json.loads(json.loads(written))
+
+        return get("router")["ndnweir-router:state"], get("faces")
+
+    check_equal("gnmi_cli", read, folder)
     once = run(gnmi_cli, *secure, "-query", "/ndn/faces/face/state/remote-uri", "-query_type", "once")
     assert "udp4://127.0.0.1:" in once.stdout, once
     stranger = ["-address", address, "-timeout", "2s", "-ca_crt", keys / "authority.pem"]
@@ -190,14 +271,17 @@ def main():
             }
             with gNMIclient(target=("127.0.0.1", port), **secure) as client:
                 faces = check_reading(client, folder)
+                check_equal("pygnmi", lambda: read_with_pygnmi(client), folder)
                 check_setting(client, folder, faces)
                 check_subscribing(client, folder, faces)
                 check_elections(client, faces)
-            check_gnmi_cli(f"127.0.0.1:{port}", keys)
+            check_aiognmi(port, keys, folder)
+            check_gnmi_cli(f"127.0.0.1:{port}", keys, folder)
         finally:
             forwarder.terminate()
             forwarder.wait(timeout=10)
-    print("pygnmi: capabilities, get, set, subscribe once, poll and stream, elections; gnmi_cli: capabilities, get, query")
+    print("pygnmi: capabilities, get, set, subscribe once, poll and stream, elections")
+    print("aiognmi: capabilities, get, set; gnmi_cli: capabilities, get, query")
 
 
 if __name__ == "__main__":

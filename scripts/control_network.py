@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 """Four forwarders in a square and two controllers over gNMI: ndnSieve leads a transfer over both ways, and it goes on when
-the controller, its stand-by or a router is killed.
+the controller, its stand-by or a router is killed, and when the network between controller and routers is slow, loses
+packets, and is split.
 
-    python3 scripts/control_network.py target/release/ndnweir [--check]
+    python3 scripts/control_network.py target/release/ndnweir [--check] [--ndnd target/peers/ndnd]
 
-r, beside the consumer, reaches p, beside the producer, over a or b; every link carries 20 Mbit/s. --check ends with an
-error where something does not hold.
+r, beside the consumer, reaches p, beside the producer, over a or b; every link carries 20 Mbit/s. With --ndnd also in a
+mixed network: r is ndnd and p is led by NFD's protocol, too, as if it had no gNMI. The slow network is a TUN link
+between two namespaces, and needs root. --check ends with an error where something does not hold.
 """
 
+import argparse
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -18,9 +22,14 @@ import time
 from pathlib import Path
 
 from ports import free_port
+from tun_link import ADDRESSES, TunLink
 
-binary = Path(sys.argv[1]).resolve()
-check = "--check" in sys.argv[2:]
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("ndnweir", type=Path, help="the binary")
+parser.add_argument("--check", action="store_true", help="end with an error where something does not hold")
+parser.add_argument("--ndnd", type=Path, help="ndnd's binary")
+args = parser.parse_args()
+binary, ndnd = args.ndnweir.resolve(), args.ndnd and args.ndnd.resolve()
 NEIGHBOURS = {"r": "ab", "a": "rp", "b": "rp", "p": "ab"}
 ROUTES = {"r": (("a", 0), ("b", 5)), "a": (("p", 0),), "b": (("p", 0),), "p": ()}
 BYTES = 12_000_000
@@ -35,50 +44,89 @@ def hold(what, holds, reported=""):
 
 
 class Network:
-    def __init__(self, folder, planned=True):
-        self.folder, self.running = folder, {}
+    """The forwarders, in a network of their own if there is a link to it, and what is managed by NFD's protocol."""
+
+    def __init__(self, folder, controllers=("first", "second"), link=None, managed=""):
+        self.folder, self.running, self.link, self.managed = folder, {}, link, managed
+        folder.mkdir()
         self.udp = {name: free_port(socket.SOCK_DGRAM) for name in NEIGHBOURS}
         self.gnmi = {name: free_port(socket.SOCK_STREAM) for name in NEIGHBOURS}
-        self.listen = {name: free_port(socket.SOCK_STREAM) for name in ("first", "second")}
+        self.listen = {name: free_port(socket.SOCK_STREAM) for name in controllers}
+        if link:
+            hosts = [part for name in NEIGHBOURS for part in ("--host", f"{name}={ADDRESSES[1]}")]
+            command = [binary, "key", "certificates", folder, *hosts, "--host", f"controller={ADDRESSES[0]}"]
+            subprocess.run(command, check=True, capture_output=True)
         for name in NEIGHBOURS:
-            self.start(name, "fwd", "--config", self.router(name))
+            if name == "r" and managed and ndnd:
+                self.start(name, "fw", "run", self.ndnd(name), program=ndnd)
+            else:
+                self.start(name, "fwd", "--config", self.router(name), side=1)
         (folder / "in").write_bytes(bytes(i * i % 251 for i in range(BYTES // 1000)) * 1000)
         self.wait_for(lambda: all((folder / f"{name}.sock").exists() for name in NEIGHBOURS), "forwarders")
+        if "r" in managed:
+            for other, cost in ROUTES["r"]:
+                self.tool("r", "route", "add", "/t", self.uri(other), "--cost", str(cost))
         transport = ("--transport", f"unix://{folder}/p.sock")
         self.start("put", "put", folder / "in", "/t/x", "--chunk", "1200", *transport)
         self.wait_for(lambda: "/t/x" in self.tool("p", "route", "list"), "the producer")
-        if planned:
-            self.start("first", "control", "run", self.controller("first", None))
-            self.wait_for(lambda: self.status("first").get("leads"), "the first controller")
-            self.start("second", "control", "run", self.controller("second", "first"))
-            self.wait_for(lambda: self.reporting("first") == 4 and self.reporting("second") == 4, "the routers")
+        before = None
+        for name in controllers:
+            self.start(name, "control", "run", self.controller(name, before), side=0)
+            self.wait_for(lambda: self.reporting(name) == 4, "routers that report")
+            before = name
+
+    def uri(self, name):
+        return f"udp4://127.0.0.1:{self.udp[name]}"
+
+    def ndnd(self, name):
+        text = f"faces:\n  udp: {{ enabled_unicast: true, enabled_multicast: false, port_unicast: {self.udp[name]} }}\n"
+        text += f"  tcp: {{ enabled: false }}\n  websocket: {{ enabled: false }}\n"
+        text += f"  unix: {{ enabled: true, socket_path: {self.folder}/{name}.sock }}\nfw: {{ threads: 1 }}\n"
+        return self.file(f"{name}.yml", text)
 
     def router(self, name):
         text = f'scheme = "ndnsieve"\ncache = 0\n[listen]\nunix = "{self.folder}/{name}.sock"\n'
         text += f'udp = ["127.0.0.1:{self.udp[name]}"]\n'
-        text += f'[gnmi]\nlisten = "127.0.0.1:{self.gnmi[name]}"\ninsecure = true\n'
+        if name not in self.managed:
+            text += f'[gnmi]\nlisten = "{self.address(name)}"\n'
+            keys = f'certificate = "{name}.pem"\nkey = "{name}-key.pem"\nclients = "authority.pem"\n'
+            text += keys if self.link else "insecure = true\n"
         for other in NEIGHBOURS[name]:
-            uri = f"udp4://127.0.0.1:{self.udp[other]}"
-            text += f'[[face]]\nuri = "{uri}"\nrate = "20Mbps"\nqueue = "500 packets"\n'
+            text += f'[[face]]\nuri = "{self.uri(other)}"\nrate = "20Mbps"\nqueue = "500 packets"\n'
         for other, cost in ROUTES[name]:
-            text += f'[[route]]\nprefix = "/t"\nto = "udp4://127.0.0.1:{self.udp[other]}"\ncost = {cost}\n'
+            text += f'[[route]]\nprefix = "/t"\nto = "{self.uri(other)}"\ncost = {cost}\n'
         return self.file(f"{name}.toml", text)
+
+    def address(self, name):
+        return f"{ADDRESSES[1] if self.link else '127.0.0.1'}:{self.gnmi[name]}"
 
     def controller(self, name, peer):
         text = f'scheme = "ndnsieve"\nlisten = "127.0.0.1:{self.listen[name]}"\n'
         if peer:
             text += f'peer = "127.0.0.1:{self.listen[peer]}"\n'
-        for router, port in self.gnmi.items():
-            text += f'[[router]]\nname = "{router}"\naddress = "127.0.0.1:{port}"\n'
+        if self.link:
+            text += '[tls]\ncertificate = "controller.pem"\nkey = "controller-key.pem"\nauthority = "authority.pem"\n'
+        for router in NEIGHBOURS:
+            text += f'[[router]]\nname = "{router}"\n'
+            if router in self.managed:
+                rates = ", ".join(f'"{self.uri(other)}" = "20Mbps"' for other in NEIGHBOURS[router])
+                text += f'management = "unix://{self.folder}/{router}.sock"\nrates = {{ {rates} }}\n'
+                text += f'uris = ["{self.uri(router)}"]\n'
+            else:
+                text += f'address = "{self.address(router)}"\n'
         return self.file(f"{name}.toml", text)
 
     def file(self, name, text):
         (self.folder / name).write_text(text)
         return self.folder / name
 
-    def start(self, name, *command):
+    def within(self, side):
+        """What a command at a side of the link between controller and routers begins with."""
+        return self.link.within(side) if self.link and side is not None else []
+
+    def start(self, name, *command, side=None, program=binary):
         log = open(self.folder / f"{name}.log", "a")
-        command = [str(part) for part in (binary, *command)]
+        command = [str(part) for part in (*self.within(side), program, *command)]
         self.running[name] = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder)
 
     def kill(self, name):
@@ -98,7 +146,7 @@ class Network:
         return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=30).stdout
 
     def status(self, name):
-        command = [str(binary), "control", "status", f"127.0.0.1:{self.listen[name]}", "--json"]
+        command = [*self.within(0), str(binary), "control", "status", f"127.0.0.1:{self.listen[name]}", "--json"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=30)
         return json.loads(done.stdout) if done.returncode == 0 else {}
 
@@ -129,54 +177,123 @@ class Network:
         return BYTES * 8 / took / 1e6, whole
 
 
+def led(network, controller):
+    """Fetches until the controller has switched, three times at most: Mbit/s, whether all were whole, and the switches."""
+    whole, switches, speed = True, 0, 0.0
+    before = network.status(controller)["counts"]["switches"]
+    for _ in range(3):
+        speed, came = network.get()
+        whole, switches = whole and came, network.status(controller)["counts"]["switches"] - before
+        if switches:
+            break
+    return f"{speed:.1f} Mbit/s, {switches} switches", whole and switches > 0
+
+
+def unplanned(folder):
+    network = Network(folder, controllers=())
+    try:
+        speed, whole = network.get()
+        hold("without a controller the object comes whole", whole, f"{speed:.1f} Mbit/s")
+    finally:
+        network.end()
+
+
+def killed(folder):
+    """The controller, its stand-by, and a router."""
+    network = Network(folder)
+    try:
+        reported, holds = led(network, "first")
+        hold("led by ndnSieve it comes whole", holds, reported)
+        counts = network.status("first")["counts"]
+        hold("no order was rejected", counts["rejected"] == 0, counts)
+        hold("the stand-by gives no orders", not network.status("second")["leads"])
+
+        def without_first():
+            time.sleep(1.5)
+            network.kill("first")
+
+        speed, whole = network.get(without_first)
+        hold("a fetch goes on when the controller is killed", whole, f"{speed:.1f} Mbit/s")
+        network.wait_for(lambda: network.status("second").get("leads"), "stand-by that leads")
+        hold("the stand-by leads", True)
+        reported, holds = led(network, "second")
+        hold("and switches", holds, reported)
+        network.start("first", "control", "run", network.controller("first", "second"))
+        network.wait_for(lambda: network.reporting("first") == 4, "first controller again")
+        hold("the first, begun again, stands by", not network.status("first")["leads"])
+
+        def without_b():
+            time.sleep(1.5)
+            network.kill("b")
+
+        speed, whole = network.get(without_b)
+        hold("a fetch goes on when a router on one way is killed", whole, f"{speed:.1f} Mbit/s")
+        network.wait_for(lambda: network.reporting("second") == 3, "report of the lost router")
+        links = network.status("second")["links"]
+        left_out = all(link["up"] != ("b" in (link["from"], link["to"])) for link in links)
+        hold("its links are left out of decisions, and only these", left_out)
+    finally:
+        network.end()
+
+
+def far(folder):
+    """200 ms each way between controller and routers, of which 5 % of the packets are lost; then nothing comes through."""
+    link = TunLink({"rate": None, "limit": None, "delay": 0.2, "jitter": 0.0, "loss": 0.05}, 1, False)
+    network = None
+
+    def set_link(state):
+        subprocess.run([*link.within(1), "ip", "link", "set", "link0", state], check=True)
+
+    try:
+        network = Network(folder, controllers=("first",), link=link)
+        reported, holds = led(network, "first")
+        latency = network.status("first")["counts"]["last_latency"]
+        hold("led over 200 ms with 5 % of losses it comes whole", holds, f"{reported}, {1000 * latency:.0f} ms for an order")
+        hold("an order takes at least a round trip", latency >= 0.4)
+        set_link("down")
+        network.wait_for(lambda: network.reporting("first") == 0, "controller that knows of the split")
+        links = network.status("first")["links"]
+        hold("a controller that is split off leaves all links out", links and not any(link["up"] for link in links))
+        speed, whole = network.get()
+        hold("a fetch goes on with the last costs", whole, f"{speed:.1f} Mbit/s")
+        set_link("up")
+        network.wait_for(lambda: network.reporting("first") == 4, "routers that report again", 60)
+        reported, holds = led(network, "first")
+        hold("joined again it leads again", holds, reported)
+    finally:
+        if network:
+            network.end()
+        link.end()
+
+
+def mixed(folder):
+    """ndnd beside the consumer, a forwarder of ours without gNMI beside the producer."""
+    network = Network(folder, controllers=("first",), managed="rp")
+    try:
+        reported, holds = led(network, "first")
+        hold("led in a network with ndnd it comes whole", holds, reported)
+        status = network.status("first")
+        measured = [link for link in status["links"] if link["from"] == "p"]
+        known = [(link["utilization"] is not None, link["occupancy"] is not None) for link in measured]
+        hold("byte counters give utilisation, and nothing gives occupancy", known == [(True, False)] * 2, measured)
+        network.kill("first")
+        hold("no order was rejected", status["counts"]["rejected"] == 0, status["counts"])
+        ordered = [decision for decision in status["decisions"] if decision["router"] == "r"]
+        wanted = {f"faceid={face} (cost={cost})" for face, _, cost in ordered[0]["costs"]}
+        environment = os.environ | {"NDN_CLIENT_TRANSPORT": f"unix://{network.folder}/r.sock"}
+        listed = subprocess.run([ndnd, "fw", "fib-list"], capture_output=True, text=True, env=environment).stdout
+        hold("ndnd lists the costs that were ordered last", all(cost in listed for cost in wanted), sorted(wanted))
+        speed, whole = network.get()
+        hold("a fetch goes on without the controller", whole, f"{speed:.1f} Mbit/s")
+    finally:
+        network.end()
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        folder = Path(folder)
-        (folder / "alone").mkdir()
-        alone = Network(folder / "alone", planned=False)
-        try:
-            without, whole = alone.get()
-            hold("without a controller the object comes whole", whole, f"{without:.1f} Mbit/s")
-        finally:
-            alone.end()
-        (folder / "led").mkdir()
-        network = Network(folder / "led")
-        try:
-            led, whole = network.get()
-            counts = network.status("first")["counts"]
-            hold("led by ndnSieve it comes whole", whole, f"{led:.1f} Mbit/s, {counts['switches']} switches")
-            hold("signals led to switches and no order was rejected", counts["switches"] > 0 and counts["rejected"] == 0, counts)
-            hold("the stand-by gives no orders", not network.status("second")["leads"])
-
-            def without_first():
-                time.sleep(1.5)
-                network.kill("first")
-
-            speed, whole = network.get(without_first)
-            hold("a fetch goes on when the controller is killed", whole, f"{speed:.1f} Mbit/s")
-            network.wait_for(lambda: network.status("second").get("leads"), "stand-by that leads")
-            hold("the stand-by leads", True)
-            before = network.status("second")["counts"]["switches"]
-            speed, whole = network.get()
-            switches = network.status("second")["counts"]["switches"] - before
-            hold("and switches", whole and switches > 0, f"{speed:.1f} Mbit/s, {switches} switches")
-            network.start("first", "control", "run", network.controller("first", "second"))
-            network.wait_for(lambda: network.reporting("first") == 4, "first controller again")
-            hold("the first, begun again, stands by", not network.status("first")["leads"])
-
-            def without_b():
-                time.sleep(1.5)
-                network.kill("b")
-
-            speed, whole = network.get(without_b)
-            hold("a fetch goes on when a router on one way is killed", whole, f"{speed:.1f} Mbit/s")
-            network.wait_for(lambda: network.reporting("second") == 3, "report of the lost router")
-            links = network.status("second")["links"]
-            left_out = all(link["up"] != ("b" in (link["from"], link["to"])) for link in links)
-            hold("its links are left out of decisions, and only these", left_out)
-        finally:
-            network.end()
-    if problems and check:
+        for part in (unplanned, killed, far, *([mixed] if ndnd else [])):
+            part(Path(folder) / part.__name__)
+    if problems and args.check:
         sys.exit(f"{len(problems)} of what should hold did not")
 
 

@@ -16,7 +16,7 @@ pub struct ControlArgs {
 
 #[derive(Subcommand)]
 pub enum ControlCommand {
-    /// Lead routers that serve gNMI, by the planner of a scheme
+    /// Lead routers over gNMI or NFD's management protocol, by the planner of a scheme
     Run(ControlRunArgs),
     /// Show a controller's routers, links and latest decisions
     Status(ControlStatusArgs),
@@ -34,6 +34,10 @@ control.toml:
   [[router]]
   name = \"west\"
   address = \"127.0.0.1:9339\"
+  [[router]]
+  name = \"old\"                                        NFD or ndnd, by its management protocol
+  management = \"unix:///run/nfd/nfd.sock\"
+  rates = { \"udp4://192.0.2.1:6363\" = \"20Mbps\" }
 
 docs/controller.md has all settings, and how to run ndnSieve on three machines.")]
 pub struct ControlRunArgs {

@@ -169,6 +169,34 @@ fn whatever_can_be_emulated_is_and_nothing_is_lost_unnoticed() {
     assert_eq!(named("links", "P>Q")["utilization"], 0.0);
 }
 
+/// Two flows, a short way and a detour; the controller is killed at 3 s, its stand-by starts at 4 s, and the first one
+/// starts again at 5 s; messages take 20 ms. Who led is seen from the switches that routers carried out.
+#[test]
+fn a_real_controller_leads_emulated_forwarders_and_so_does_its_stand_by() {
+    let folder = tempdir().unwrap();
+    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers/ndnsieve/failure.toml");
+    let line = "--scheme ndnsieve --set run.duration=9s --set control.fails=3s --set control.stand-by=4s \
+                --set control.returns=5s --set control.delay=20ms --out out --json";
+    let done = ndnweir(folder.path()).arg("emulate").arg(scenario).args(line.split_whitespace()).assert().success();
+    let document: Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    let (simulated, emulated) = (&document["runs"][0], &document["runs"][1]);
+    assert_eq!(emulated["scheme"], "ndnsieve emulated");
+    for consumer in emulated["consumers"].as_array().unwrap() {
+        assert!(consumer["segments"].as_u64().unwrap() > 0, "{consumer}");
+    }
+    for run in [simulated, emulated] {
+        let all = run["switches"].as_array().cloned().unwrap_or_default();
+        let times: Vec<f64> = all.iter().map(|switch| switch["at_s"].as_f64().unwrap()).collect();
+        let between = |from: f64, to: f64| times.iter().filter(|at| (from..to).contains(at)).count();
+        assert!(between(0.0, 3.0) > 0, "the first one leads: {times:?}");
+        // An order may be on its way when the controller is killed.
+        assert_eq!(between(3.2, 4.0), 0, "nobody leads: {times:?}");
+        assert!(between(4.0, 9.0) > 0, "the stand-by leads: {times:?}");
+    }
+    let row = &document["agreement"][0]["switches"];
+    assert!(row["all"].as_u64().unwrap() > 0 && row["within"].is_boolean(), "{row}");
+}
+
 #[test]
 fn what_cannot_be_emulated_is_rejected_with_a_remedy_before_anything_starts() {
     for (change, wanted) in [
@@ -178,7 +206,7 @@ fn what_cannot_be_emulated_is_rejected_with_a_remedy_before_anything_starts() {
             "another prefix",
         ),
         ("routing.mode=none", "choose another mode"),
-        ("run.duration=20s --scheme ndnsieve", "simulate it"),
+        ("control.loss=1% --scheme ndnsieve", "set control.loss=0"),
     ] {
         let folder = tempdir().unwrap();
         let done = run(folder.path(), &format!("emulate dumbbell --set {change}")).code(2);

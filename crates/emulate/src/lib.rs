@@ -2,14 +2,17 @@
 //! emulated links; and the same metrics as from the simulator.
 //!
 //! The queue of a link is the forwarder's own, as in the simulator, unless a switch has it; the emulated link adds
-//! transmission times, delay, losses and failures. All processes record what they see with times of one clock, and the
+//! transmission times, delay, losses and failures. A scheme that plans gets a controller, which leads the forwarders over
+//! gNMI; both are parts of the program that calls this ([`roles::Control`]). All processes record what they see with times of one clock, and the
 //! records are then replayed into the same collector that observes simulations.
 //!
 //! [`Emulation`] starts and watches the processes; [`roles`] is what each of them does. Statistics are the lab's, and
 //! reports have a crate of their own.
 
+mod controllers;
 mod plan;
 mod processes;
+mod relay;
 mod replay;
 pub mod roles;
 mod suitable;
@@ -17,6 +20,7 @@ mod suitable;
 pub use suitable::{Unsuitable, check, check_scheme, comparable, noisy};
 
 use crate::roles::record::SampleTimes;
+use controllers::{Controllers, FIRST, SECOND};
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_lab::experiment::describe;
@@ -25,6 +29,7 @@ use ndnweir_lab::results::Run;
 use ndnweir_net::clock::{Clock, monotonic};
 use ndnweir_net::emulator::{self, Emulator, End, Running};
 use ndnweir_scenario::{Change, LinkDirection, Scenario};
+use ndnweir_sim::network::Control;
 use ndnweir_sim::topology::Topology;
 use plan::Plan;
 use processes::{Child, Fleet};
@@ -54,6 +59,8 @@ pub struct Emulated {
     pub datagrams: u64,
     /// Of these, how many were lost by this machine and not by a link; none if that is unknown since a node was killed.
     pub lost: Option<u64>,
+    /// Orders of controllers, and how many of these were rejected; none where the scheme does not plan.
+    pub orders: Option<(u64, u64)>,
 }
 
 /// Why an emulation has no result.
@@ -86,6 +93,8 @@ const POLL_INTERVAL: std::time::Duration = std::time::Duration::from_millis(5);
 /// Start-up time of forwarders and producers, and of each process in addition.
 const START_TIME: Duration = Duration::from_millis(1000);
 const START_TIME_PER_PROCESS: Duration = Duration::from_millis(60);
+/// Start-up time of a controller: it reaches all routers, and has learnt their links and routes.
+const START_TIME_OF_CONTROLLER: Duration = Duration::from_millis(1000);
 /// How much longer they get each time they were not ready in time, and how often that may happen.
 const START_TIME_FACTORS: [u64; 4] = [1, 4, 16, 64];
 /// How long packets in flight at the end may take to arrive.
@@ -97,6 +106,7 @@ const IDLE_TIME: Duration = Duration::from_millis(200);
 struct EmulationMonitor<'a> {
     plan: &'a Plan<'a>,
     links: &'a Running,
+    controllers: Option<&'a Controllers>,
     clock: Clock,
     stop: &'a AtomicBool,
 }
@@ -137,7 +147,11 @@ impl Emulation {
         let origin = monotonic();
         let clock = Clock::since(origin);
         let count = self.scenario.nodes.len() + self.scenario.producers.len() + self.scenario.consumers.len();
-        let zero = clock.now() + (START_TIME + START_TIME_PER_PROCESS * count as u64) * times;
+        let mut start_time = START_TIME + START_TIME_PER_PROCESS * count as u64;
+        if plan::plans(scheme) {
+            start_time = start_time + START_TIME_OF_CONTROLLER;
+        }
+        let zero = clock.now() + start_time * times;
         let mut links = Emulator::bind(Ipv4Addr::LOCALHOST, &plan::below(&network, &topology), seed)?;
         let mtus = ndnweir_sim::largest_frames(&network);
         let plan =
@@ -146,9 +160,10 @@ impl Emulation {
         for node in plan.forwarders() {
             fleet.start(Child::Node(node), plan.forwarder(node, &links, &self.folder)?)?;
         }
-        for (place, ready) in fleet.wait()? {
+        let ready = fleet.wait()?;
+        for (place, ready) in &ready {
             let Some(udp) = ready.udp else { continue };
-            for (joint, end) in plan.ends_of(place) {
+            for (joint, end) in plan.ends_of(*place) {
                 links.set_process(joint, end, udp);
             }
         }
@@ -157,6 +172,12 @@ impl Emulation {
             fleet.start(Child::Producer(number), task)?;
         }
         fleet.wait()?;
+        let controllers = plan::plans(scheme).then(|| Controllers::new(&plan, &running, &ready)).transpose()?;
+        if let Some(controllers) = &controllers {
+            fleet.start(Child::Controller(FIRST), controllers.task(FIRST, false, &self.folder)?)?;
+            fleet.wait()?;
+            controllers.wait(FIRST, &mut fleet)?;
+        }
         for number in 0..self.scenario.consumers.len() {
             fleet.start(Child::Consumer(number), plan.consumer(number, &self.folder))?;
         }
@@ -164,21 +185,24 @@ impl Emulation {
         if clock.now() > zero {
             return Err(Error::Slow(count, zero.since(Time::ZERO)));
         }
-        let watch = EmulationMonitor { plan: &plan, links: &running, clock, stop };
+        let controllers = controllers.as_ref();
+        let watch = EmulationMonitor { plan: &plan, links: &running, controllers, clock, stop };
         let mut samples = LinkSamples::default();
         if !self.watch(&watch, &mut fleet, &mut samples, progress)? {
             return Ok(None);
         }
         fleet.finish(|who| matches!(who, Child::Consumer(_)))?;
         let drained = drain(&running, clock);
+        let orders = controllers.map(Controllers::orders);
         fleet.finish(|_| true)?;
         let mut collector = Collector::new(describe(&self.scenario).setup(&[]));
         let found = replay::replay(&plan, &self.folder, &samples, &mut collector)?;
         found.check(&running.sample())?;
         let (datagrams, lost) = self.lost(&plan, &running, &found);
         running.stop()?;
-        let run = collector.finish(&scheme.name, seed);
-        Ok(Some(Emulated { run, datagrams, lost: lost.filter(|_| drained) }))
+        let mut run = collector.finish(&scheme.name, seed);
+        run.switches = found.into_switches();
+        Ok(Some(Emulated { run, datagrams, lost: lost.filter(|_| drained), orders }))
     }
 
     /// The names of processes in errors.
@@ -191,6 +215,8 @@ impl Emulation {
             Child::Node(i) => format!("forwarder of node {}", name(&nodes, i)),
             Child::Producer(i) => format!("producer of {}", name(&objects, i)),
             Child::Consumer(i) => format!("consumer {}", name(&consumers, i)),
+            Child::Controller(FIRST) => "controller".to_owned(),
+            Child::Controller(_) => "stand-by controller".to_owned(),
         })
     }
 
@@ -202,9 +228,10 @@ impl Emulation {
         samples: &mut LinkSamples,
         progress: &mut dyn FnMut(f64),
     ) -> Result<bool, Error> {
-        let EmulationMonitor { plan, links, clock, stop } = watch;
+        let EmulationMonitor { plan, links, controllers, clock, stop } = watch;
         let (zero, run) = (plan.zero, &self.scenario.run);
         let mut events = self.scenario.events.iter().peekable();
+        let mut handovers = handovers(&self.scenario.control).into_iter().peekable();
         let mut lives = vec![0; self.scenario.nodes.len()];
         let mut grid = SampleTimes::new(zero, run.sample, zero);
         loop {
@@ -216,9 +243,23 @@ impl Emulation {
                     Change::Crash { node } => fleet.kill(Child::Node(node)),
                     Change::Restart { node } => {
                         lives[node] += 1;
-                        fleet.start(Child::Node(node), plan.forwarder_again(node, links, &self.folder, lives[node]))?;
+                        let gnmi = controllers.and_then(|controllers| controllers.agent(node));
+                        let task = plan.forwarder_again(node, links, gnmi, &self.folder, lives[node]);
+                        fleet.start(Child::Node(node), task)?;
                     }
                     _ => {}
+                }
+            }
+            while let Some((_, handover)) = handovers.next_if(|(at, _)| zero + at.since(Time::ZERO) <= clock.now()) {
+                let Some(controllers) = controllers else { continue };
+                match handover {
+                    Handover::Fails => fleet.kill(Child::Controller(FIRST)),
+                    Handover::StandBy => {
+                        fleet.start(Child::Controller(SECOND), controllers.task(SECOND, false, &self.folder)?)?;
+                    }
+                    Handover::Returns => {
+                        fleet.start(Child::Controller(FIRST), controllers.task(FIRST, true, &self.folder)?)?;
+                    }
                 }
             }
             fleet.check_running()?;
@@ -273,6 +314,26 @@ impl Emulation {
         }
         events
     }
+}
+
+/// What befalls controllers.
+#[derive(Clone, Copy, Debug)]
+enum Handover {
+    /// The first one is killed.
+    Fails,
+    /// The second one starts, and leads.
+    StandBy,
+    /// The first one starts again, and stands by while the second leads.
+    Returns,
+}
+
+/// In the order of time.
+fn handovers(control: &Control) -> Vec<(Time, Handover)> {
+    let all =
+        [(control.fails, Handover::Fails), (control.stand_by, Handover::StandBy), (control.returns, Handover::Returns)];
+    let mut all: Vec<(Time, Handover)> = all.into_iter().filter_map(|(at, what)| Some((at?, what))).collect();
+    all.sort_by_key(|(at, _)| *at);
+    all
 }
 
 /// Waits until nothing is in flight any more; whether that was reached.

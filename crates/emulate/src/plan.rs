@@ -5,7 +5,7 @@ use crate::roles::{ConsumerTask, FaceTask, ForwarderTask, ProducerTask, RateTask
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::packet::Kind;
 use ndnweir_core::queue::Limit;
-use ndnweir_core::registry::ConsumerParams;
+use ndnweir_core::registry::{ConsumerParams, Family};
 use ndnweir_core::scheme::{ComponentChoice, Scheme};
 use ndnweir_core::units::{Bytes, Duration, Time};
 use ndnweir_net::emulator::{self, EmulatedDirection, Emulator, End, ProcessPair, Running, UDP_FRAMING};
@@ -68,6 +68,19 @@ pub(super) fn below(network: &Network, topology: &Topology) -> emulator::Emulate
     }
 }
 
+/// The opposite end.
+pub(super) fn other(end: End) -> End {
+    match end {
+        End::A => End::B,
+        End::B => End::A,
+    }
+}
+
+/// Whether a scheme has a planner.
+pub(super) fn plans(scheme: &Scheme) -> bool {
+    scheme.part(Family::Planner).name != Family::Planner.default_component()
+}
+
 fn socket(folder: &Path, node: usize) -> PathBuf {
     folder.join(format!("{node}.sock"))
 }
@@ -104,18 +117,33 @@ impl Plan<'_> {
     pub(super) fn forwarder(&self, node: usize, links: &Emulator, folder: &Path) -> Result<Role, Error> {
         let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let remotes = self.ends_of(node).map(|(link, end)| links.address(link, end)).collect::<Result<Vec<_>, _>>()?;
-        Ok(self.forwarder_at(node, any, &remotes, folder, 0))
+        let gnmi = plans(self.scheme).then_some(any);
+        Ok(self.forwarder_at(node, (any, gnmi), &remotes, folder, 0))
     }
 
-    /// The task of a forwarder after a crash: with the addresses that the links expect.
-    pub(super) fn forwarder_again(&self, node: usize, links: &Running, folder: &Path, life: u32) -> Role {
+    /// The task of a forwarder after a crash: with the addresses that the links and a controller expect.
+    pub(super) fn forwarder_again(
+        &self,
+        node: usize,
+        links: &Running,
+        gnmi: Option<SocketAddr>,
+        folder: &Path,
+        life: u32,
+    ) -> Role {
         let remotes: Vec<SocketAddr> = self.ends_of(node).map(|(link, end)| links.address(link, end)).collect();
         let known = self.ends_of(node).find_map(|(link, end)| links.process(link, end));
         let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        self.forwarder_at(node, known.unwrap_or(any), &remotes, folder, life)
+        self.forwarder_at(node, (known.unwrap_or(any), gnmi), &remotes, folder, life)
     }
 
-    fn forwarder_at(&self, node: usize, udp: SocketAddr, remotes: &[SocketAddr], folder: &Path, life: u32) -> Role {
+    fn forwarder_at(
+        &self,
+        node: usize,
+        (udp, gnmi): (SocketAddr, Option<SocketAddr>),
+        remotes: &[SocketAddr],
+        folder: &Path,
+        life: u32,
+    ) -> Role {
         let channels = self.topology.faces[node].iter().map(|channel| &self.topology.channels[*channel as usize]);
         let faces = channels.zip(remotes).map(|(channel, remote)| {
             let forward = self.direction(channel.directed_link);
@@ -133,6 +161,7 @@ impl Plan<'_> {
         Role::Forwarder(ForwarderTask {
             socket: socket(folder, node),
             udp,
+            gnmi,
             scheme: written(self.scheme),
             cache: self.scenario.nodes[node].kind.cache().unwrap_or(0),
             pit: self.network.pit_limit.min(1 << 20),

@@ -19,6 +19,8 @@ pub(super) enum Child {
     Producer(usize),
     /// A consumer.
     Consumer(usize),
+    /// A controller.
+    Controller(usize),
 }
 
 struct Process {
@@ -48,7 +50,8 @@ impl Fleet {
         Fleet { program: program.clone(), origin, name, running: BTreeMap::new() }
     }
 
-    fn failure(&self, who: Child, what: &str) -> Error {
+    /// The error of a process that failed.
+    pub(super) fn failure(&self, who: Child, what: &str) -> Error {
         Error::Process { who: (self.name)(who), what: what.to_owned() }
     }
 

@@ -4,6 +4,7 @@ use super::Error;
 use super::plan::{Plan, consumer_record, node_record};
 use crate::roles::record::{Record, read};
 use ndnweir_core::units::Time;
+use ndnweir_lab::results::SwitchRun;
 use ndnweir_net::emulator::DirectionCounters;
 use ndnweir_scenario::Traffic;
 use ndnweir_sim::observer::{
@@ -40,6 +41,7 @@ pub(super) struct ReplayOutcome {
     passed: BTreeMap<(usize, usize), Passed>,
     /// The failed packet accounting of a forwarder.
     problem: Option<String>,
+    switches: Vec<SwitchRun>,
     accounts: Vec<InterestAccount>,
 }
 
@@ -47,6 +49,11 @@ impl ReplayOutcome {
     /// The counters of a node's face over all restarts.
     pub(super) fn passed(&self, node: usize, face: usize) -> Passed {
         self.passed.get(&(node, face)).copied().unwrap_or_default()
+    }
+
+    /// When which node began to send a prefix's Interests another way.
+    pub(super) fn into_switches(self) -> Vec<SwitchRun> {
+        self.switches
     }
 
     /// Checks packet accounting: Interests at consumers and forwarders, datagrams on links.
@@ -137,6 +144,11 @@ impl ReplayOutcome {
             }
             Record::Accounting { problem: Some(problem), .. } => {
                 self.problem = Some(format!("node {}: {problem}", plan.scenario.nodes[node].name));
+            }
+            Record::Switch { at, prefix } => {
+                let at_s = Time::from_nanos(*at).since(plan.zero).secs();
+                let node = plan.scenario.nodes[node].name.clone();
+                self.switches.push(SwitchRun { at_s, node, prefix: prefix.clone() });
             }
             _ => {}
         }

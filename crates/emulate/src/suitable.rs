@@ -1,6 +1,6 @@
 //! What can be emulated, and the inputs of a comparable simulation.
 
-use ndnweir_core::registry::Family;
+use crate::plan::plans;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Bytes, Duration};
 use ndnweir_net::emulator::UDP_FRAMING;
@@ -65,14 +65,18 @@ pub enum Unsuitable {
         /// Its MTU.
         mtu: Bytes,
     },
-    /// A scheme plans.
-    #[error("scheme {scheme}: emulated nodes have no channel to its planner {planner}; simulate it")]
+    /// A scheme plans, and the program has no controller.
+    #[error(
+        "scheme {scheme}: this command was built without the feature gnmi, by which a controller leads forwarders; build \
+         it with --features gnmi, or simulate this"
+    )]
     Planner {
         /// The scheme.
         scheme: String,
-        /// Its planner.
-        planner: String,
     },
+    /// Messages of a controller get lost.
+    #[error("control.loss: gNMI goes over TCP, which repeats what is lost; set control.loss=0, or simulate this")]
+    ControlLoss,
 }
 
 /// The smallest MTU of a forwarder's face.
@@ -148,15 +152,15 @@ fn agree(one: &Traffic, other: &Traffic) -> bool {
     is_catalogue(one) == is_catalogue(other) && lengths.is_none_or(|(one, other)| one == other)
 }
 
-/// Whether a scheme can be emulated.
+/// Whether a scheme can be emulated, by a program that has a controller or not.
 ///
 /// # Errors
-/// [`Unsuitable::Planner`].
-pub fn check_scheme(scheme: &Scheme) -> Result<(), Unsuitable> {
-    let planner = scheme.part(Family::Planner);
-    match planner.name == Family::Planner.default_component() {
-        true => Ok(()),
-        false => Err(Unsuitable::Planner { scheme: scheme.name.clone(), planner: planner.name.to_string() }),
+/// [`Unsuitable::Planner`] and [`Unsuitable::ControlLoss`].
+pub fn check_scheme(scenario: &Scenario, scheme: &Scheme, has_controller: bool) -> Result<(), Unsuitable> {
+    match plans(scheme) {
+        true if !has_controller => Err(Unsuitable::Planner { scheme: scheme.name.clone() }),
+        true if scenario.control.loss > 0.0 => Err(Unsuitable::ControlLoss),
+        _ => Ok(()),
     }
 }
 

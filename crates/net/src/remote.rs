@@ -119,8 +119,8 @@ impl Remote {
         Ok(response.body.map(|body| *body).unwrap_or_default())
     }
 
-    /// The bytes of a dataset.
-    fn dataset(&mut self, module: &str, verb: &str) -> Result<Vec<u8>, RemoteError> {
+    /// The bytes of a dataset, and the name of their version.
+    fn dataset(&mut self, module: &str, verb: &str) -> Result<(Option<Name>, Vec<u8>), RemoteError> {
         let name = nfd().with(Component::generic(module)).with(Component::generic(verb));
         let mut fetch = DatasetFetch::new(name.as_view());
         loop {
@@ -129,7 +129,7 @@ impl Remote {
             let data = self.exchange(&interest, &format!("{module}/{verb}"))?;
             let data = DataView::decode(&data).map_err(CodecError::from)?;
             if let Some(content) = fetch.take(&data)? {
-                return Ok(content);
+                return Ok((fetch.version().cloned(), content));
             }
         }
     }
@@ -139,7 +139,16 @@ impl Remote {
     /// # Errors
     /// [`RemoteError`].
     pub fn list<T: Item>(&mut self, module: &str, verb: &str) -> Result<Vec<T>, RemoteError> {
-        Ok(decode_all(&self.dataset(module, verb)?)?)
+        Ok(self.versioned_list(module, verb)?.1)
+    }
+
+    /// The items of a dataset, and the name of its version: the same name is the same list, repeated by a cache.
+    ///
+    /// # Errors
+    /// [`RemoteError`].
+    pub fn versioned_list<T: Item>(&mut self, module: &str, verb: &str) -> Result<(Option<Name>, Vec<T>), RemoteError> {
+        let (version, content) = self.dataset(module, verb)?;
+        Ok((version, decode_all(&content)?))
     }
 
     /// The dataset `status/general`.
@@ -147,7 +156,7 @@ impl Remote {
     /// # Errors
     /// [`RemoteError`].
     pub fn status(&mut self) -> Result<ForwarderStatus, RemoteError> {
-        Ok(ForwarderStatus::decode(&self.dataset("status", "general")?)?)
+        Ok(ForwarderStatus::decode(&self.dataset("status", "general")?.1)?)
     }
 
     /// Sends an Interest and waits for the Data that answers it. Other packets are ignored.

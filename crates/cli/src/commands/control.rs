@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use ndnweir_control::controller::config::ControlConfig;
 use ndnweir_control::controller::run::{ControlError, ask, start};
 use ndnweir_control::controller::status::{Counts, DecisionStatus, LinkStatus, Status};
+use std::path::Path;
 use std::time::Duration;
 
 /// How long a controller's answer is waited for.
@@ -19,11 +20,21 @@ pub fn run(args: &ControlArgs) -> Result<(), Failure> {
     }
 }
 
+fn configuration(path: &Path) -> Result<ControlConfig, Failure> {
+    let file = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::Input(format!("{file}: {error}")))?;
+    ControlConfig::read(&file, &text).map_err(Failure::input)
+}
+
+/// Leads the routers of a configuration and writes no log, as an emulation's controller.
+pub fn lead_quietly(path: &Path) -> Result<(), String> {
+    let config = configuration(path).map_err(|failure| failure.to_string())?;
+    start(config).map_err(|error| error.to_string())
+}
+
 fn lead(args: &ControlRunArgs) -> Result<(), Failure> {
     ndnweir_net::log::start();
-    let file = args.config.display().to_string();
-    let text = std::fs::read_to_string(&args.config).map_err(|error| Failure::Input(format!("{file}: {error}")))?;
-    let mut config = ControlConfig::read(&file, &text).map_err(Failure::input)?;
+    let mut config = configuration(&args.config)?;
     config.dry_run = args.dry_run;
     start(config).map_err(|error| match error {
         ControlError::Config(_) => Failure::input(error),

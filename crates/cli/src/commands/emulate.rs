@@ -9,6 +9,7 @@ use crate::progress::Bar;
 use crate::{interrupt, terminal};
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::Duration;
+use ndnweir_emulate::roles::{self, Control};
 use ndnweir_emulate::{self as emulate, Emulated, Emulation};
 use ndnweir_lab::experiment::{self, Experiment, Progress};
 use ndnweir_lab::results::agreement::{agreement, side_by_side, table};
@@ -25,7 +26,8 @@ pub fn run(args: &EmulateArgs) -> Result<(), Failure> {
     let scenario = load(&args.run.scenario, &args.run.overrides)?;
     let schemes = experiment::choose(&scenario, &args.run.scheme).map_err(Failure::input)?;
     emulate::check(&scenario).map_err(|why| Failure::Input(format!("{}: {why}", args.run.scenario)))?;
-    schemes.iter().try_for_each(emulate::check_scheme).map_err(Failure::input)?;
+    let suits = |scheme: &Scheme| emulate::check_scheme(&scenario, scheme, control().is_some());
+    schemes.iter().try_for_each(suits).map_err(Failure::input)?;
     if args.noise > MAX_NOISE {
         return Err(Failure::Input(format!("--noise {}: give at most {MAX_NOISE}", args.noise)));
     }
@@ -46,12 +48,12 @@ pub fn run(args: &EmulateArgs) -> Result<(), Failure> {
         return Err(ended.err().unwrap_or_else(|| Failure::Work("interrupted before any run was complete".into())));
     }
     let scenario = emulate::noisy(&scenario, args.noise);
-    let experiment = Experiment { scenario, schemes, seeds, events: Vec::new() };
+    let experiment = Experiment { scenario, schemes, seeds, events: vec![results::SWITCH.to_owned()] };
     let mut comparison = experiment.run(&experiment::Silent, &AtomicBool::new(false)).map_err(Failure::work)?;
     let partial = done.len() < comparison.runs.len();
     comparison.partial |= partial;
     comparison.repeat = repeat(args, &experiment.schemes);
-    comparison.repeat.notes.extend(lost(&done));
+    comparison.repeat.notes.extend(lost(&done).into_iter().chain(rejected(&done)));
     let emulated = done.into_iter().map(|emulated| emulated.run).collect();
     comparison.runs = side_by_side(comparison.runs, emulated);
     let rows = agreement(&comparison.runs);
@@ -85,6 +87,30 @@ fn lost(done: &[Emulated]) -> Option<String> {
     (lost > 0).then(|| {
         format!("{lost} of {datagrams} datagrams between emulated processes were lost by this machine, not by a link")
     })
+}
+
+/// How many orders of controllers were rejected, if any.
+fn rejected(done: &[Emulated]) -> Option<String> {
+    let orders = done.iter().filter_map(|emulated| emulated.orders);
+    let (given, rejected) = orders.fold((0, 0), |sum, orders| (sum.0 + orders.0, sum.1 + orders.1));
+    (rejected > 0).then(|| format!("{rejected} of {given} orders of emulated controllers were rejected or lost"))
+}
+
+/// What leads emulated nodes: this command's own agent and controller.
+#[cfg(feature = "gnmi")]
+fn control() -> Option<Control> {
+    use super::{control, fwd};
+    Some(Control { agent: fwd::serve_gnmi, controller: control::lead_quietly })
+}
+
+#[cfg(not(feature = "gnmi"))]
+fn control() -> Option<Control> {
+    None
+}
+
+/// A process of an emulation.
+pub fn role() -> Result<(), Failure> {
+    roles::run(control()).map_err(Failure::work)
 }
 
 /// Adds every run that completes to `done`.

@@ -6,6 +6,8 @@ use ndnweir_core::units::Rate;
 use ndnweir_net::daemon::config::{self, Config, RouteSpec};
 use ndnweir_net::daemon::{Daemon, DaemonRequest, RunError};
 use std::fmt::Display;
+#[cfg(feature = "gnmi")]
+use std::net::SocketAddr;
 
 pub fn run(args: &FwdArgs) -> Result<(), Failure> {
     ndnweir_net::log::start();
@@ -41,6 +43,14 @@ fn start_agent(daemon: &mut Daemon, gnmi: config::Gnmi) -> Result<(), Failure> {
     });
     let handle = daemon.handle().map_err(Failure::work)?;
     start(handle, &Settings { listen: gnmi.listen, identity }).map(drop).map_err(Failure::work)
+}
+
+/// Serves gNMI beside an emulated forwarder, to every process of this machine; where it does.
+#[cfg(feature = "gnmi")]
+pub fn serve_gnmi(daemon: &mut Daemon, listen: SocketAddr) -> Result<SocketAddr, String> {
+    use ndnweir_control::agent::{Settings, start};
+    let handle = daemon.handle().map_err(|error| error.to_string())?;
+    start(handle, &Settings { listen, identity: None }).map_err(|error| error.to_string())
 }
 
 #[cfg(not(feature = "gnmi"))]

@@ -59,7 +59,7 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         #[cfg(feature = "network")]
         Command::Emulate(args) => emulate::run(&args),
         #[cfg(feature = "network")]
-        Command::EmulationRole => ndnweir_emulate::roles::run().map_err(Failure::work),
+        Command::EmulationRole => emulate::role(),
         #[cfg(feature = "network")]
         Command::Link(args) => link::run(&args),
         Command::List(args) => list::run(&args),

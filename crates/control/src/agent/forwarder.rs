@@ -83,11 +83,12 @@ impl Access {
         Ok(snapshot)
     }
 
-    /// Carries out all changes or none; those that lead back. `about` says what each is for.
-    pub(super) async fn apply(&self, changes: Vec<Change>, about: &[String]) -> Answer<Vec<Change>> {
-        let done = self.ask(move |daemon| daemon.apply(&changes)).await?;
+    /// Carries out all changes or none; those that lead back, and when that was, since 1970. `about` says what each is
+    /// for.
+    pub(super) async fn apply(&self, changes: Vec<Change>, about: &[String]) -> Answer<(Vec<Change>, Duration)> {
+        let (done, at) = self.ask(move |daemon| (daemon.apply(&changes), daemon.unix_time())).await?;
         self.known.lock().await.snapshot = None;
-        done.map_err(|Rejected { at, obstacle, text }| {
+        done.map(|back| (back, at)).map_err(|Rejected { at, obstacle, text }| {
             let text = about.get(at).map_or(text.clone(), |about| format!("{about}: {text}; nothing has changed"));
             match obstacle {
                 Obstacle::Missing => Status::not_found(text),

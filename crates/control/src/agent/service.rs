@@ -195,10 +195,12 @@ impl GNmi for Service {
         if !matches!(step, Step::Plain | Step::Begin(..)) && !transaction.results.is_empty() {
             return Err(Status::invalid_argument("a commit that is under way cannot be amended"));
         }
+        let mut at = snapshot.at;
         match step {
             Step::Plain | Step::Begin(..) => {
                 let count = transaction.changes.len();
-                let back = self.access.apply(transaction.changes, &transaction.about).await?;
+                let (back, carried_out) = self.access.apply(transaction.changes, &transaction.about).await?;
+                at = carried_out;
                 if count > 0 {
                     tracing::info!(changes = count, "carried out a Set");
                 }
@@ -211,7 +213,7 @@ impl GNmi for Service {
             Step::Confirm => changing.pending = None,
             Step::Cancel => {
                 if let Some(pending) = changing.pending.take() {
-                    self.access.apply(pending.back, &[]).await?;
+                    (_, at) = self.access.apply(pending.back, &[]).await?;
                 }
             }
             Step::Extend(wait) => {
@@ -223,7 +225,7 @@ impl GNmi for Service {
                 }
             }
         }
-        let (prefix, response, timestamp) = (request.prefix, transaction.results, nanos(snapshot.at));
+        let (prefix, response, timestamp) = (request.prefix, transaction.results, nanos(at));
         Ok(Response::new(SetResponse { prefix, response, timestamp, ..SetResponse::default() }))
     }
 

@@ -10,12 +10,14 @@ use ndnweir_core::scheme::Scheme;
 use ndnweir_core::strategy::NextHop;
 use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_wire::Name;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Prefixes of all routers together at most.
 const MAX_PREFIXES: usize = 1 << 16;
 /// Decisions that are remembered.
 const MAX_DECISIONS: usize = 256;
+/// Changes of links within this time are told the planner together: each makes it look at all routes.
+const LINKS_SPACING: Duration = Duration::from_millis(100);
 /// Label of the planner's random stream.
 const STREAM: u64 = 0x6374_726c;
 
@@ -70,8 +72,15 @@ type LinkReport = (Option<usize>, Option<u64>, bool);
 #[derive(Default)]
 struct Router {
     mirror: Mirror,
+    /// Where neighbours reach it beside what it reports.
+    uris: Vec<String>,
     connected: bool,
     last_report: Time,
+    /// When what it reported last was read, by its own clock, in nanoseconds.
+    read_at: i64,
+    /// By prefix: when it carried out the last order, by the same clock. What was read before says nothing of the costs
+    /// in force since.
+    ordered_at: BTreeMap<PrefixId, i64>,
     /// Faces by number, as the planner counts them.
     ids: BTreeMap<u64, FaceId>,
     links: BTreeMap<u64, LinkReport>,
@@ -106,6 +115,10 @@ pub struct Brain {
     prefixes: BTreeMap<Name, PrefixId>,
     names: Vec<Name>,
     decisions: VecDeque<Decision>,
+    /// Routers whose links may have changed since all were announced, and when that was. Their next hops are announced
+    /// after these: one over a face that the planner does not know would be a producer's.
+    links_changed: BTreeSet<usize>,
+    links_announced: Option<Time>,
     reason: String,
 }
 
@@ -133,7 +146,16 @@ impl Brain {
             prefixes: BTreeMap::new(),
             names: Vec::new(),
             decisions: VecDeque::new(),
+            links_changed: BTreeSet::new(),
+            links_announced: None,
             reason: String::new(),
+        }
+    }
+
+    /// Has faces with these URIs lead to a router, in addition to those on which it reports to listen.
+    pub fn reached_at(&mut self, router: usize, uris: &[String]) {
+        if let Some(known) = self.routers.get_mut(router) {
+            known.uris = uris.to_vec();
         }
     }
 
@@ -168,10 +190,11 @@ impl Brain {
         if let Some(mirror) = mirror {
             known.mirror = mirror;
             known.last_report = now;
+            known.ordered_at.clear();
         }
         self.reason = format!("router {router} {}", if self.routers[router].connected { "reports" } else { "is lost" });
-        self.announce_links(now, &mut orders);
-        self.announce_entries(now, router, &mut orders);
+        self.links_changed.insert(router);
+        self.announce_changed_links(now, &mut orders);
         self.translate(now, orders)
     }
 
@@ -181,12 +204,15 @@ impl Brain {
         let Some(known) = self.routers.get_mut(router) else { return Vec::new() };
         let was_silent = now.since(known.last_report) > self.stale;
         known.last_report = now;
+        known.read_at = notification.timestamp;
         let events = known.mirror.take(notification);
         if was_silent || events.iter().any(|event| matches!(event, Event::Listen | Event::Face(_))) {
-            self.announce_links(now, &mut orders);
+            self.links_changed.insert(router);
         }
+        self.announce_changed_links(now, &mut orders);
         for event in &events {
             match event {
+                Event::Entry(_) if self.links_changed.contains(&router) => {}
                 Event::Entry(name) => {
                     self.prefix(now, name, &mut orders);
                     for prefix in self.related(name) {
@@ -218,8 +244,8 @@ impl Brain {
         self.planner.next_wake()
     }
 
-    /// An order was carried out: its costs are in force.
-    pub fn accepted(&mut self, now: Time, costs: &Costs) -> Vec<Costs> {
+    /// An order was carried out: its costs are in force, since `at` by the router's clock, in nanoseconds.
+    pub fn accepted(&mut self, now: Time, costs: &Costs, at: i64) -> Vec<Costs> {
         let mut orders = Vec::new();
         let Some(&prefix) = self.prefixes.get(&costs.prefix) else { return Vec::new() };
         let Some(known) = self.routers.get_mut(costs.router) else { return Vec::new() };
@@ -229,6 +255,7 @@ impl Brain {
         }
         hops.sort_by_key(|hop| (hop.cost, hop.face));
         known.in_force.insert(prefix, hops.clone());
+        known.ordered_at.insert(prefix, at);
         let (router, election) = (router_id(costs.router), self.election);
         self.notify(now, &Message::Answer { router, prefix, election, hops }, &mut orders);
         self.translate(now, orders)
@@ -259,7 +286,7 @@ impl Brain {
     pub fn links(&self, now: Time) -> Vec<LinkView> {
         let mut at: BTreeMap<&str, usize> = BTreeMap::new();
         for (router, known) in self.routers.iter().enumerate() {
-            for uri in &known.mirror.listen {
+            for uri in known.mirror.listen.iter().chain(&known.uris) {
                 at.entry(uri).or_insert(router);
             }
         }
@@ -278,8 +305,17 @@ impl Brain {
         links
     }
 
+    /// Tells the planner of links that have changed, soon.
+    fn announce_changed_links(&mut self, now: Time, orders: &mut Vec<Order>) {
+        let is_due = self.links_announced.is_none_or(|at| now.since(at) >= LINKS_SPACING);
+        if !self.links_changed.is_empty() && is_due {
+            self.announce_links(now, orders);
+        }
+    }
+
     /// Tells the planner of links that are new, other, or gone.
     fn announce_links(&mut self, now: Time, orders: &mut Vec<Order>) {
+        self.links_announced = Some(now);
         let links = self.links(now);
         let mut there: Vec<BTreeMap<u64, LinkReport>> = vec![BTreeMap::new(); self.routers.len()];
         for link in links {
@@ -307,6 +343,9 @@ impl Brain {
                     self.announce_entry(now, router, PrefixId(number as u32), orders);
                 }
             }
+        }
+        for router in std::mem::take(&mut self.links_changed) {
+            self.announce_entries(now, router, orders);
         }
     }
 
@@ -394,6 +433,9 @@ impl Brain {
             self.notify(now, &Message::Routes { router: id, prefix, hops: routes }, orders);
         }
         let known = &mut self.routers[router];
+        if known.ordered_at.get(&prefix).is_some_and(|at| known.read_at < *at) {
+            return;
+        }
         if known.in_force.get(&prefix).map_or(!in_force.is_empty(), |reported| *reported != in_force) {
             known.in_force.insert(prefix, in_force.clone());
             self.notify(now, &Message::Answer { router: id, prefix, election, hops: in_force }, orders);
@@ -412,9 +454,9 @@ impl Brain {
     fn sample(&mut self, now: Time, router: usize, face: u64, orders: &mut Vec<Order>) {
         let known = &mut self.routers[router];
         let Some(view) = known.mirror.faces.get(&face).cloned() else { return };
-        let (Some(utilization), Some(occupancy), Some(id)) = (view.utilization, view.occupancy, known.id(face)) else {
-            return;
-        };
+        let (Some(utilization), Some(id)) = (view.utilization, known.id(face)) else { return };
+        // NFD's management has no queues: then no congestion is severe, and costs follow from utilisation alone.
+        let occupancy = view.occupancy.unwrap_or(0.0);
         let router = router_id(router);
         self.notify(now, &Message::Report { router, measured: now, face: id, utilization, occupancy }, orders);
     }

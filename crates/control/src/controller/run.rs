@@ -2,9 +2,11 @@
 
 use super::brain::{Brain, Costs};
 use super::config::ControlConfig;
+use super::managed;
 use super::session::{FromRouter, Order, endpoint, keep, tls};
 use super::status::{Own, Status, metrics, status};
 use ndnweir_core::units::{Duration, Time};
+use ndnweir_net::daemon::telemetry::thresholds;
 use ndnweir_net::exporter::Exporter;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -65,8 +67,6 @@ struct Controller {
     own: Own,
     orders: Vec<mpsc::Sender<Order>>,
     exporter: Option<Exporter>,
-    /// When the last signal came that led to an order.
-    acted: Option<Instant>,
 }
 
 impl Controller {
@@ -112,10 +112,9 @@ impl Controller {
         if self.config.dry_run {
             return;
         }
-        self.acted = Some(now);
         for costs in all {
             let router = costs.router;
-            let order = Order { costs, election: self.own.election };
+            let order = Order { costs, election: self.own.election, given: now };
             if let Err(mpsc::error::TrySendError::Full(order)) = self.orders[router].try_send(order) {
                 self.own.counts.rejected += 1;
                 let now = self.now();
@@ -147,12 +146,12 @@ impl Controller {
                 let orders = self.brain.notified(now, router, &notification);
                 self.give(orders);
             }
-            FromRouter::Answered(costs, Ok(())) => {
-                let orders = self.brain.accepted(now, &costs);
+            FromRouter::Answered(costs, given, Ok(at)) => {
+                let orders = self.brain.accepted(now, &costs, at);
                 self.give(orders);
-                self.own.counts.last_latency = self.acted.map(|at| at.elapsed().as_secs_f64());
+                self.own.counts.last_latency = Some(given.elapsed().as_secs_f64());
             }
-            FromRouter::Answered(costs, Err(status)) => {
+            FromRouter::Answered(costs, _, Err(status)) => {
                 self.own.counts.rejected += 1;
                 tracing::warn!(router = name, prefix = %costs.prefix, why = status.message(), "an order was rejected");
                 if status.code() == Code::PermissionDenied && self.own.leads {
@@ -195,15 +194,28 @@ async fn run(config: ControlConfig, exporter: Option<Exporter>) -> Result<(), Co
     let mut orders = Vec::new();
     for (number, router) in config.routers.iter().enumerate() {
         let failed = |error| ControlError::Config(format!("router {}: {error}", router.name));
-        let endpoint = endpoint(&router.address, secured.as_ref()).map_err(failed)?;
         let (give, take) = mpsc::channel(ORDERS);
         orders.push(give);
-        tokio::spawn(keep(number, endpoint, every, send.clone(), take));
+        match &router.managed {
+            Some(managed_by) => {
+                let signer = managed::signer(managed_by).map_err(failed)?;
+                let threshold = thresholds(&config.scheme).utilization;
+                let view = managed::View::new(managed_by.rates.clone(), threshold);
+                tokio::spawn(managed::keep(number, managed_by.uri.clone(), signer, view, every, send.clone(), take));
+            }
+            None => {
+                let endpoint = endpoint(&router.address, secured.as_ref()).map_err(failed)?;
+                tokio::spawn(keep(number, endpoint, every, send.clone(), take));
+            }
+        }
     }
     let mut peer = config.peer.map(|peer| watch_peer(peer, period));
-    let brain = Brain::new(&config.scheme, config.routers.len(), period * STALE_PERIODS, election());
+    let mut brain = Brain::new(&config.scheme, config.routers.len(), period * STALE_PERIODS, election());
+    for (number, router) in config.routers.iter().enumerate() {
+        brain.reached_at(number, &router.uris);
+    }
     let own = Own { lost: vec![Some("not connected yet".into()); config.routers.len()], ..Own::default() };
-    let mut controller = Controller { config, brain, start: Instant::now(), own, orders, exporter, acted: None };
+    let mut controller = Controller { config, brain, start: Instant::now(), own, orders, exporter };
     if peer.is_none() {
         controller.lead();
     }

@@ -9,13 +9,13 @@ use crate::proto::gnmi::{
     SubscriptionMode, TypedValue, Update, subscribe_request, subscribe_response, subscription_list, typed_value,
 };
 use crate::proto::gnmi_ext::{Extension, MasterArbitration, Role, Uint128, extension};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 use tonic::{Code, Status};
 
 /// Between attempts to connect, at first and at most.
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
+pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// For how long a connection may be attempted, and a Set take.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -32,14 +32,16 @@ pub(super) enum FromRouter {
     Lost(String),
     /// A notification since.
     Notification(Box<Notification>),
-    /// What became of an order.
-    Answered(Costs, Result<(), Status>),
+    /// What became of an order, and when it was given: when it was carried out, by the router's clock, in nanoseconds.
+    Answered(Costs, Instant, Result<i64, Status>),
 }
 
 /// An order to a router.
 pub(super) struct Order {
     pub(super) costs: Costs,
     pub(super) election: u64,
+    /// When it was decided.
+    pub(super) given: Instant,
 }
 
 /// The role of controllers of costs among gNMI's clients.
@@ -136,16 +138,30 @@ pub(super) async fn keep(
                 Status::unavailable(format!("{error}{source}"))
             }
         };
-        while let Ok(order) = orders.try_recv() {
-            let lost = Status::unavailable("the router is not connected");
-            let _ = to_controller.send((router, FromRouter::Answered(order.costs, Err(lost)))).await;
-        }
-        if to_controller.send((router, FromRouter::Lost(why.message().to_owned()))).await.is_err() {
+        if !lost(router, &why, &mut pause, &to_controller, &mut orders).await {
             return;
         }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
     }
+}
+
+/// A connection is lost: says so, rejects what it was to carry, and pauses; whether anybody still listens.
+pub(super) async fn lost(
+    router: usize,
+    why: &Status,
+    pause: &mut Duration,
+    to_controller: &mpsc::Sender<(usize, FromRouter)>,
+    orders: &mut mpsc::Receiver<Order>,
+) -> bool {
+    while let Ok(order) = orders.try_recv() {
+        let lost = Status::unavailable("the router is not connected");
+        let _ = to_controller.send((router, FromRouter::Answered(order.costs, order.given, Err(lost)))).await;
+    }
+    if to_controller.send((router, FromRouter::Lost(why.message().to_owned()))).await.is_err() {
+        return false;
+    }
+    tokio::time::sleep(*pause).await;
+    *pause = (*pause * 2).min(LONGEST_PAUSE);
+    true
 }
 
 async fn serve(
@@ -200,9 +216,9 @@ async fn serve(
                 let Some(order) = order else { return Status::cancelled("the controller ends") };
                 let mut request = tonic::Request::new(set(&order));
                 request.set_timeout(PATIENCE);
-                let answer = client.set(request).await.map(drop);
+                let answer = client.set(request).await.map(|response| response.into_inner().timestamp);
                 let unreachable = answer.as_ref().err().filter(|status| status.code() == Code::Unavailable).cloned();
-                if to_controller.send((router, FromRouter::Answered(order.costs, answer))).await.is_err() {
+                if to_controller.send((router, FromRouter::Answered(order.costs, order.given, answer))).await.is_err() {
                     return Status::cancelled("the controller ends");
                 }
                 if let Some(status) = unreachable {

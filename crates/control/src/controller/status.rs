@@ -83,7 +83,7 @@ pub struct Counts {
     pub orders: u64,
     /// Of these, rejected or lost.
     pub rejected: u64,
-    /// From the arrival of the last signal that was answered with an order to the router's answer, in seconds.
+    /// From the last order that was carried out to the router's answer, in seconds.
     pub last_latency: Option<f64>,
 }
 
@@ -184,7 +184,7 @@ pub(super) fn metrics(status: &Status) -> String {
     one("orders_total", "counter", "Orders.", status.counts.orders as f64);
     one("orders_rejected_total", "counter", "Orders rejected or lost.", status.counts.rejected as f64);
     let latency = status.counts.last_latency.unwrap_or(f64::NAN);
-    one("order_latency_seconds", "gauge", "From the last signal with an order to its answer.", latency);
+    one("order_latency_seconds", "gauge", "From the last order that was carried out to its answer.", latency);
     let _ = writeln!(text, "# HELP ndnweir_control_link_utilization Arriving bits over capacity, as last reported.");
     let _ = writeln!(text, "# TYPE ndnweir_control_link_utilization gauge");
     for link in &status.links {

@@ -59,7 +59,8 @@ fn read(prefix: Option<&Path>, path: &Path) -> Answer<Vec<Part>> {
         if !path.element.is_empty() && path.elem.is_empty() {
             return Err(Status::invalid_argument("Path.element is not supported: use Path.elem"));
         }
-        if !["", MODEL.0, MODEL.1].contains(&path.origin.as_str()) {
+        // gNMI 0.10.0, 2.2.2.1: an origin that is not given is `openconfig`; some clients always write that.
+        if !["", "openconfig", MODEL.0, MODEL.1].contains(&path.origin.as_str()) {
             return Err(Status::invalid_argument(format!("unknown origin {:?}: leave it out", path.origin)));
         }
     }

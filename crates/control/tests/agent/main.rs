@@ -74,6 +74,38 @@ async fn a_get_that_cannot_be_answered_says_why() {
     assert!(client.get(of("/ndn")).await.is_ok(), "the agent goes on");
 }
 
+/// A certificate of the authority in a folder that has ended an hour ago.
+fn expired(folder: &std::path::Path, who: &str) {
+    use rcgen::{CertificateParams, DnType, Issuer, KeyPair};
+    let read = |file: &str| std::fs::read_to_string(folder.join(file)).unwrap();
+    let mut authority = CertificateParams::new(Vec::new()).unwrap();
+    authority.distinguished_name.push(DnType::CommonName, "ndnweir authority");
+    let issuer = Issuer::new(authority, KeyPair::from_pem(&read("authority-key.pem")).unwrap());
+    let hours = |hours: u64| std::time::SystemTime::now() - std::time::Duration::from_secs(3600 * hours);
+    let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+    params.distinguished_name.push(DnType::CommonName, who);
+    (params.not_before, params.not_after) = (hours(48).into(), hours(1).into());
+    let pair = KeyPair::generate().unwrap();
+    let made = params.signed_by(&pair, &issuer).unwrap();
+    std::fs::write(folder.join(format!("{who}.pem")), made.pem()).unwrap();
+    std::fs::write(folder.join(format!("{who}-key.pem")), pair.serialize_pem()).unwrap();
+}
+
+#[tokio::test]
+async fn a_router_whose_certificate_has_ended_is_not_believed() {
+    let dir = tempfile::tempdir().unwrap();
+    let authority = Authority::open(dir.path(), 1).unwrap();
+    let host = Host { name: "west".into(), addresses: vec!["127.0.0.1".into()] };
+    authority.certify(&host, 1).unwrap();
+    expired(dir.path(), "router");
+    let [certificate, key, clients] =
+        ["router.pem", "router-key.pem", "authority.pem"].map(|file| dir.path().join(file));
+    let agent = Agent::secure(Identity { certificate, key, clients, fingerprints: Vec::new() });
+    let connected = agent.secure_client(&dir.path().join("authority.pem"), dir.path(), "west").await;
+    let error = format!("{:?}", connected.map(drop).unwrap_err());
+    assert!(error.contains("Expired"), "{error}");
+}
+
 #[tokio::test]
 async fn only_certificates_of_the_authority_and_of_the_list_are_served() {
     let dir = tempfile::tempdir().unwrap();
@@ -106,6 +138,9 @@ async fn only_certificates_of_the_authority_and_of_the_list_are_served() {
     let stranger = asked(&other, "west").await;
     // The agent ends the connection; how the client's library says that is its own.
     assert!(stranger.is_err() && stranger != Err(Code::PermissionDenied), "of another authority: {stranger:?}");
+    expired(&good, "yesterday");
+    let late = asked(&good, "yesterday").await;
+    assert!(late.is_err() && late != Err(Code::PermissionDenied), "it has ended: {late:?}");
     let mut plain = agent.client_or_error().await;
     assert!(plain.is_err() || plain.as_mut().unwrap().capabilities(CapabilityRequest::default()).await.is_err());
     assert!(Agent::try_unprotected("192.0.2.1:0").is_err(), "off loopback nobody is trusted unproven");

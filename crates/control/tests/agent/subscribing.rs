@@ -175,11 +175,14 @@ async fn what_cannot_be_subscribed_to_is_rejected_and_the_agent_goes_on() {
     let agent = Agent::start();
     let mut client = agent.client().await;
     let fast = of(RATES, SubscriptionMode::Sample, 1);
+    let huge = format!("/ndn/fib/entry[prefix={}]", "x".repeat(5 << 20));
     let many = vec![of("/", SubscriptionMode::Sample, 100 * MS); 10_000];
     let unknown = Subscription { mode: 77, ..Subscription::default() };
     for (list, code) in [
         (list(Mode::Stream, vec![]), Code::InvalidArgument),
         (list(Mode::Stream, vec![fast]), Code::InvalidArgument),
+        (list(Mode::Stream, vec![of("/", SubscriptionMode::Sample, 1)]), Code::InvalidArgument),
+        (list(Mode::Stream, vec![of(&huge, SubscriptionMode::OnChange, 0)]), Code::OutOfRange),
         (list(Mode::Stream, many), Code::ResourceExhausted),
         (list(Mode::Stream, vec![unknown]), Code::InvalidArgument),
         (list(Mode::Once, vec![of("/ndn/nothing", SubscriptionMode::Sample, 0)]), Code::InvalidArgument),

@@ -2,7 +2,7 @@
 
 use super::producer::VERSION;
 use super::record::{Record, Recorder, SampleTimes};
-use super::{RoleError, ready, scheme, stop_when_abandoned};
+use super::{Ready, RoleError, ready, scheme, stop_when_abandoned};
 use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_net::client::{Session, Waiter};
 use ndnweir_net::clock::Clock;
@@ -93,7 +93,7 @@ pub(super) fn run(task: &ConsumerTask, origin: u64) -> Result<(), RoleError> {
     let opener = Box::new(|_: &Name| Ok(OpenedSink::empty(Box::new(NullSink))));
     let mut download = Download::new(session, config, opener);
     let mut witness = Witness { recorder: Recorder::create(&task.record).map_err(RoleError::new)?, failed: None };
-    ready(None)?;
+    ready(&Ready::default())?;
     let (start, stop) = (Time::from_nanos(task.start), Time::from_nanos(task.stop));
     while clock.now() < start && !waiter.stopped() {
         waiter.wait(clock.until(start)).map_err(RoleError::new)?;

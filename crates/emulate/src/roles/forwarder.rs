@@ -1,7 +1,7 @@
 //! A forwarder: the daemon, with its faces' counters recorded.
 
 use super::record::{Record, Recorder, SampleTimes};
-use super::{RoleError, ready, scheme, when_abandoned};
+use super::{Control, Ready, RoleError, ready, scheme, when_abandoned};
 use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::MarkerParams;
 use ndnweir_core::scheme::ComponentChoice;
@@ -23,6 +23,8 @@ pub struct ForwarderTask {
     pub socket: PathBuf,
     /// Where UDP is received; with port 0 at any free one.
     pub udp: SocketAddr,
+    /// Where gNMI is served, if a controller leads the nodes; with port 0 at any free one.
+    pub gnmi: Option<SocketAddr>,
     /// The scheme.
     pub scheme: Value,
     /// The content store's size in packets.
@@ -130,7 +132,7 @@ fn config(task: &ForwarderTask) -> Result<Config, RoleError> {
     Ok(config)
 }
 
-pub(super) fn run(task: &ForwarderTask, origin: u64) -> Result<(), RoleError> {
+pub(super) fn run(task: &ForwarderTask, origin: u64, control: Option<Control>) -> Result<(), RoleError> {
     let mut recorder = Recorder::create(&task.record).map_err(RoleError::new)?;
     let mut daemon = Daemon::new(config(task)?).map_err(RoleError::new)?;
     let clock = Clock::since(origin);
@@ -143,8 +145,14 @@ pub(super) fn run(task: &ForwarderTask, origin: u64) -> Result<(), RoleError> {
             std::process::exit(1);
         }
     });
-    ready(udp)?;
+    let serve = |listen: SocketAddr| match control {
+        Some(control) => (control.agent)(&mut daemon, listen).map_err(RoleError::new),
+        None => Err(RoleError::new("this program has no gNMI")),
+    };
+    let gnmi = task.gnmi.map(serve).transpose()?;
+    ready(&Ready { udp, gnmi })?;
     let names: Vec<Name> = prefixes(task).iter().filter_map(|prefix| prefix.parse().ok()).collect();
+    let mut cheapest: Vec<Option<FaceUri>> = vec![None; names.len()];
     let mut changes = task.changes.iter().peekable();
     let mut grid = SampleTimes::new(Time::from_nanos(task.from), task.every, clock.now());
     loop {
@@ -157,6 +165,7 @@ pub(super) fn run(task: &ForwarderTask, origin: u64) -> Result<(), RoleError> {
         }
         if let Some(at) = grid.reached(now) {
             record(&mut daemon, task, &names, at, &mut recorder).map_err(RoleError::new)?;
+            switches(&daemon, &names, at, &mut cheapest, &mut recorder).map_err(RoleError::new)?;
             // Each time, as the process may be killed.
             recorder.flush().map_err(RoleError::new)?;
         }
@@ -188,6 +197,24 @@ fn record(
             let Some(face) = task.faces.iter().position(|face| uri(face.remote) == to) else { continue };
             recorder.add(&Record::Share { at: at.nanos(), prefix: place, face, share })?;
         }
+    }
+    Ok(())
+}
+
+/// Records for which prefixes another next hop has become the cheapest.
+fn switches(
+    daemon: &Daemon,
+    prefixes: &[Name],
+    at: Time,
+    cheapest: &mut [Option<FaceUri>],
+    recorder: &mut Recorder,
+) -> io::Result<()> {
+    for (prefix, before) in prefixes.iter().zip(cheapest) {
+        let now = daemon.cheapest(prefix.as_view());
+        if before.is_some() && now.is_some() && *before != now {
+            recorder.add(&Record::Switch { at: at.nanos(), prefix: prefix.to_string() })?;
+        }
+        *before = now;
     }
     Ok(())
 }

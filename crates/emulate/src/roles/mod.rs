@@ -1,27 +1,31 @@
-//! The processes of an emulated scenario: a forwarder per node, a producer per object and place, and a process per
-//! consumer, which fetches or sends Interests at its own pace.
+//! The processes of an emulated scenario: a forwarder per node, a producer per object and place, a process per
+//! consumer, which fetches or sends Interests at its own pace, and controllers where the scheme plans.
 //!
 //! The parent writes a [`Task`] as one line of JSON to their standard input and keeps that open: when it closes, they
 //! end. They answer with one [`Ready`] line on standard output and record what they see, with times of one clock that
 //! all processes of the machine share, as lines of JSON in a file.
 
 mod consumer;
+mod controller;
 mod forwarder;
 mod producer;
 pub mod record;
 mod requester;
 
 pub use consumer::ConsumerTask;
+pub use controller::ControllerTask;
 pub use forwarder::{FaceTask, ForwarderTask, RateTask, RouteTask};
 pub use producer::ProducerTask;
 pub use requester::RequesterTask;
 
 use ndnweir_core::scheme::Scheme;
 use ndnweir_net::client::Stop;
+use ndnweir_net::daemon::Daemon;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io::{self, BufRead, Read, Write};
 use std::net::SocketAddr;
+use std::path::Path;
 
 /// What a process is to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -39,14 +43,27 @@ pub enum Role {
     Forwarder(ForwarderTask),
     Producer(ProducerTask),
     Consumer(ConsumerTask),
+    Controller(ControllerTask),
     Requester(RequesterTask),
 }
 
 /// Reported once a process is ready.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Ready {
     /// Where a forwarder receives UDP.
     pub udp: Option<SocketAddr>,
+    /// Where it serves gNMI.
+    pub gnmi: Option<SocketAddr>,
+}
+
+/// What leads nodes, as far as the program has it: a forwarder's agent and the controller, neither of them this
+/// crate's.
+#[derive(Clone, Copy, Debug)]
+pub struct Control {
+    /// Serves gNMI for a forwarder at an address; the one that it got.
+    pub agent: fn(&mut Daemon, SocketAddr) -> Result<SocketAddr, String>,
+    /// Leads the routers of a configuration until the process ends.
+    pub controller: fn(&Path) -> Result<(), String>,
 }
 
 /// Why a process failed.
@@ -64,21 +81,22 @@ impl RoleError {
 ///
 /// # Errors
 /// [`RoleError`] if the task cannot be read, or fails.
-pub fn run() -> Result<(), RoleError> {
+pub fn run(control: Option<Control>) -> Result<(), RoleError> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line).map_err(RoleError::new)?;
     let task: Task = serde_json::from_str(&line).map_err(RoleError::new)?;
     match task.role {
-        Role::Forwarder(forwarder) => forwarder::run(&forwarder, task.origin),
+        Role::Forwarder(forwarder) => forwarder::run(&forwarder, task.origin, control),
         Role::Producer(producer) => producer::run(&producer),
         Role::Consumer(consumer) => consumer::run(&consumer, task.origin),
         Role::Requester(requester) => requester::run(&requester, task.origin),
+        Role::Controller(controller) => controller::run(&controller, control),
     }
 }
 
 /// Reports that the process is ready.
-fn ready(udp: Option<SocketAddr>) -> Result<(), RoleError> {
-    let line = serde_json::to_string(&Ready { udp }).map_err(RoleError::new)?;
+fn ready(ready: &Ready) -> Result<(), RoleError> {
+    let line = serde_json::to_string(ready).map_err(RoleError::new)?;
     let mut out = io::stdout().lock();
     writeln!(out, "{line}").and_then(|()| out.flush()).map_err(RoleError::new)
 }

@@ -1,6 +1,6 @@
 //! A producer: publishes an object of zeros that is too long to end.
 
-use super::{RoleError, ready, stop_when_abandoned};
+use super::{Ready, RoleError, ready, stop_when_abandoned};
 use ndnweir_core::units::Duration;
 use ndnweir_net::client::{Registration, Session, Waiter};
 use ndnweir_net::object::publisher::{Publisher, PublisherConfig};
@@ -59,7 +59,7 @@ pub(super) fn run(task: &ProducerTask) -> Result<(), RoleError> {
     let mut reported = false;
     let mut watch = |event| {
         if matches!(event, PublishEvent::Registered) && !reported {
-            reported = ready(None).is_ok();
+            reported = ready(&Ready::default()).is_ok();
         }
     };
     let mut registration = Registration::new(name, Box::new(DigestSha256), session.is_local());

@@ -58,6 +58,13 @@ pub enum Record {
         /// From 0 to 1.
         share: f64,
     },
+    /// Another next hop of a prefix has become the cheapest.
+    Switch {
+        /// When.
+        at: u64,
+        /// The prefix.
+        prefix: String,
+    },
 }
 
 impl Record {
@@ -68,6 +75,7 @@ impl Record {
         | Record::Consumer { at, .. }
         | Record::Face { at, .. }
         | Record::Accounting { at, .. }
+        | Record::Switch { at, .. }
         | Record::Share { at, .. }) = self;
         Time::from_nanos(*at)
     }

@@ -3,7 +3,7 @@
 
 use super::producer::VERSION;
 use super::record::{Record, Recorder, SampleTimes};
-use super::{RoleError, ready, stop_when_abandoned};
+use super::{Ready, RoleError, ready, stop_when_abandoned};
 use ndnweir_core::ids::{FlowId, NameId};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::units::{Duration, Time};
@@ -82,7 +82,7 @@ pub(super) fn run(task: &RequesterTask, origin: u64) -> Result<(), RoleError> {
     let object = name.with(Component::version(VERSION));
     let mut requests = task.requests();
     let mut recorder = Recorder::create(&task.record).map_err(RoleError::new)?;
-    ready(None)?;
+    ready(&Ready::default())?;
     let (start, end) = (Time::from_nanos(task.start), Time::from_nanos(task.end));
     let mut stop = Time::from_nanos(task.stop);
     while clock.now() < start && !waiter.stopped() {

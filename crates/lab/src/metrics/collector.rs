@@ -8,7 +8,7 @@ use super::recovery::recoveries;
 use super::stats::mbps;
 use super::tables::{HopGather, NodeGather, PacketGather, PathLengths};
 use super::{Histogram, Setup, jain, worst_share};
-use crate::results::{ComponentEvent, Run, ShareRun, Slowdown};
+use crate::results::{ComponentEvent, Run, ShareRun, Slowdown, SwitchRun};
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_sim::observer::{
     ConsumerId, Delivery, DirectedLinkId, FlowEvent, NodeId, Observer, PathId, Share, Snapshot,
@@ -160,6 +160,7 @@ impl Collector {
         run.shares = self.final_shares();
         run.nodes = self.used_nodes().map(|(name, gather)| gather.finish(name)).collect();
         run.series = self.series(end);
+        run.switches = SwitchRun::all(&self.events, &self.setup.nodes, &self.setup.prefixes);
         run.events = self.events;
         run.events_dropped = self.events_dropped;
         run

@@ -1,8 +1,9 @@
 //! The agreement of emulations with simulations.
 
-use super::{Run, significant};
+use super::{Run, SwitchRun, significant};
 use crate::text_table::{Column, Row, TableStyle, TextTable, Tone, wrapped};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Minimum number of runs of each kind for which a difference of medians does not depend on a single seed.
 pub const MIN_RUNS: usize = 5;
@@ -22,7 +23,7 @@ const EMULATED: &str = " emulated";
 pub struct Agreement {
     /// The scheme.
     pub scheme: String,
-    /// Whether every quantity is within its limit.
+    /// Whether utilisation, delay and Jain index are within their limits.
     pub within: bool,
     /// Utilisation of the busiest link direction, 0 to 1.
     pub utilization: Compared,
@@ -32,6 +33,92 @@ pub struct Agreement {
     pub jain: Compared,
     /// Goodput of all consumers.
     pub goodput_mbps: Compared,
+    /// Switches of a planner; `None` if none were recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switches: Option<Switches>,
+}
+
+/// What a planner switches is compared for so long from the start: later a small difference has led to others.
+const SWITCHES_FOR_S: f64 = 10.0;
+/// A switch may come so much earlier or later than in a simulation: T_p of ndnSieve.
+const SWITCH_TOLERANCE_S: f64 = 0.5;
+/// Goodput may be so much below the least and above the most of the simulated runs.
+const GOODPUT_TOLERANCE: f64 = 0.05;
+
+/// The switches of the first 10 s in simulated and emulated runs, and the goodput.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Switches {
+    /// How many there were in each simulated run.
+    pub simulated: Spread,
+    /// How many there were in each emulated run.
+    pub emulated: Spread,
+    /// All switches of the emulated runs.
+    pub all: usize,
+    /// Of these, how many came within 0.5 s of that with the same number, node and prefix in one of the simulated runs.
+    pub timely: usize,
+    /// How many emulated runs have a goodput within the range of the simulated ones, widened by 5 %.
+    pub goodput_within: usize,
+    /// Whether all have, and all switches are timely.
+    pub within: bool,
+}
+
+/// When each node switched each prefix, by the number of the switch.
+fn switch_times(run: &Run) -> BTreeMap<(&str, &str, usize), f64> {
+    let mut times = BTreeMap::new();
+    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for SwitchRun { at_s, node, prefix } in run.switches.iter().filter(|switch| switch.at_s < SWITCHES_FOR_S) {
+        let number = counts.entry((node, prefix)).or_default();
+        times.insert((node.as_str(), prefix.as_str(), *number), *at_s);
+        *number += 1;
+    }
+    times
+}
+
+impl Switches {
+    fn of<'a>(simulated: &[&'a Run], emulated: &[&'a Run]) -> Option<Switches> {
+        let times = |runs: &[&'a Run]| -> Vec<_> { runs.iter().map(|run| switch_times(run)).collect() };
+        let (before, now) = (times(simulated), times(emulated));
+        if before.iter().chain(&now).all(BTreeMap::is_empty) {
+            return None;
+        }
+        let count = |times: &[BTreeMap<_, f64>]| Spread::of(times.iter().map(|times| times.len() as f64).collect());
+        let near = |switch: &_, at: f64| {
+            before.iter().any(|times| times.get(switch).is_some_and(|other| (other - at).abs() <= SWITCH_TOLERANCE_S))
+        };
+        let all = now.iter().map(BTreeMap::len).sum();
+        let timely = now.iter().flatten().filter(|(switch, at)| near(switch, **at)).count();
+        let goodput = Spread::of(simulated.iter().map(|run| run.goodput_mbps).collect())?;
+        let range = goodput.least * (1.0 - GOODPUT_TOLERANCE)..=goodput.most * (1.0 + GOODPUT_TOLERANCE);
+        let goodput_within = emulated.iter().filter(|run| range.contains(&run.goodput_mbps)).count();
+        let within = timely == all && goodput_within == emulated.len();
+        Some(Switches { simulated: count(&before)?, emulated: count(&now)?, all, timely, goodput_within, within })
+    }
+
+    /// Two rows of [`cells`].
+    fn cells(&self) -> [[String; 7]; 2] {
+        let Switches { simulated, emulated, all, timely, goodput_within, .. } = *self;
+        let spread = |Spread { median, least, most, .. }: Spread| format!("{median} ({least}–{most})");
+        let row = |what: String, [one, other]: [String; 2], holds: usize, of: usize, limit: String| {
+            let verdict = if holds == of { "within" } else { "NOT within" };
+            [String::new(), what, one, other, format!("{holds} of {of}"), limit, verdict.to_owned()]
+        };
+        [
+            row(
+                format!("switches in {SWITCHES_FOR_S} s"),
+                [spread(simulated), spread(emulated)],
+                timely,
+                all,
+                format!("{SWITCH_TOLERANCE_S} s, all"),
+            ),
+            row(
+                "runs by goodput".to_owned(),
+                [simulated.n, emulated.n].map(|runs| runs.to_string()),
+                goodput_within,
+                emulated.n,
+                format!("range ± {:.0} %, all", GOODPUT_TOLERANCE * 100.0),
+            ),
+        ]
+    }
 }
 
 /// One quantity in simulated and emulated runs.
@@ -180,7 +267,8 @@ pub fn agreement(runs: &[Run]) -> Vec<Agreement> {
         let [utilization, delay_ms, jain, goodput_mbps] =
             QUANTITIES.each_ref().map(|quantity| quantity.compare(&simulated, &emulated));
         let within = [utilization, delay_ms, jain].iter().all(|compared| compared.within != Some(false));
-        Agreement { scheme: scheme.to_owned(), within, utilization, delay_ms, jain, goodput_mbps }
+        let switches = Switches::of(&simulated, &emulated);
+        Agreement { scheme: scheme.to_owned(), within, utilization, delay_ms, jain, goodput_mbps, switches }
     };
     schemes.into_iter().map(one).collect()
 }
@@ -231,6 +319,7 @@ pub fn cells(rows: &[Agreement]) -> Vec<[String; 7]> {
                 verdict.to_owned(),
             ]);
         }
+        lines.extend(row.switches.iter().flat_map(Switches::cells));
     }
     lines
 }
@@ -242,10 +331,18 @@ pub fn legend(rows: &[Agreement]) -> String {
         true => format!(" With fewer than {MIN_RUNS} seeds a difference may be chance."),
         false => String::new(),
     };
+    let switches = match rows.iter().any(|row| row.switches.is_some()) {
+        true => {
+            " Switches are compared with those of the same number, node and prefix in each simulated run, goodput with the \
+             range of all simulated runs; emulated runs whose goodput is in it are counted in the last row."
+        }
+        false => "",
+    };
     match seeds {
-        1 => format!("One seed; differences over the simulated value, of the Jain index as they are.{few}"),
+        1 => format!("One seed; differences over the simulated value, of the Jain index as they are.{switches}{few}"),
         n => format!(
-            "Medians over {n} seeds (least–most); differences over the simulated value, of the Jain index as they are.{few}"
+            "Medians over {n} seeds (least–most); differences over the simulated value, of the Jain index as they \
+             are.{switches}{few}"
         ),
     }
 }
@@ -301,6 +398,25 @@ mod tests {
         {
             assert!(text.contains(wanted), "{wanted}: {text}");
         }
+    }
+
+    #[test]
+    fn a_switch_is_timely_if_one_of_the_simulated_runs_has_the_same_one_within_half_a_second() {
+        let switched = |scheme, goodput_mbps, times: &[f64]| {
+            let switch = |at_s: &f64| SwitchRun { at_s: *at_s, node: "R".into(), prefix: "/p".into() };
+            Run { switches: times.iter().map(switch).collect(), goodput_mbps, ..run(scheme, 0.5, 1.0) }
+        };
+        let simulated = [switched("a", 8.0, &[1.0, 3.0, 11.0]), switched("a", 9.0, &[1.2, 4.0])];
+        // The second switch of the first run: 3.6 s is nearer than 0.5 s to 4.0 s, in the other simulated run. That of the
+        // second run, 4.6 s, is not, and its third has none beside it; what comes after 10 s does not count.
+        let emulated = [switched("a emulated", 7.7, &[1.6, 3.6, 12.0]), switched("a emulated", 9.5, &[0.9, 4.6, 9.9])];
+        let runs: Vec<Run> = simulated.into_iter().chain(emulated).collect();
+        let rows = agreement(&runs);
+        let found = rows[0].switches.unwrap();
+        assert_eq!((found.all, found.timely, found.goodput_within, found.within), (5, 3, 1, false), "7.6 to 9.45");
+        assert_eq!((found.simulated.median, found.emulated.median), (2.0, 2.5));
+        let text = table(&rows, TableStyle::default());
+        assert!(text.contains("3 of 5") && text.contains("1 of 2"), "{text}");
     }
 
     #[test]

@@ -1,7 +1,37 @@
 //! The messages between nodes and a planner in one run.
 
+use super::ComponentEvent;
 use ndnweir_sim::outcome::ControlCounters;
 use serde::{Deserialize, Serialize};
+
+/// A node began to send a prefix's Interests another way, as its planner ordered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SwitchRun {
+    /// Since the start of the run: when the order was given in a simulation, when the node was found to have carried it
+    /// out in an emulation.
+    pub at_s: f64,
+    /// The node.
+    pub node: String,
+    /// The prefix.
+    pub prefix: String,
+}
+
+/// The key of the scheme event that planners record with the node and the prefix of a switch.
+pub const SWITCH: &str = "switch";
+
+impl SwitchRun {
+    /// Those among the scheme events of a run.
+    pub(crate) fn all(events: &[ComponentEvent], nodes: &[String], prefixes: &[String]) -> Vec<SwitchRun> {
+        let name = |names: &[String], id: usize| names.get(id).cloned().unwrap_or_else(|| format!("#{id}"));
+        let switches = events.iter().filter(|event| event.key == SWITCH);
+        let named = |event: &ComponentEvent| SwitchRun {
+            at_s: event.at_s,
+            node: name(nodes, event.id as usize),
+            prefix: name(prefixes, event.value as usize),
+        };
+        switches.map(named).collect()
+    }
+}
 
 /// Totals of the whole run, warm-up included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

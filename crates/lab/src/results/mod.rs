@@ -24,7 +24,7 @@ pub mod tables;
 
 pub use aggregate::{Aggregate, Summary, ZeroSpread, aggregate, drops, zero_spread};
 pub use cases::{CaseResult, CaseResults};
-pub use control::ControlRun;
+pub use control::{ControlRun, SWITCH, SwitchRun};
 pub use cross::CrossRun;
 pub(crate) use csv::quoted;
 pub use flows::{FlowsInfo, FlowsRun, SizeClassRun, Slowdown};
@@ -336,6 +336,9 @@ pub struct Run {
     /// Messages between nodes and a planner; `None` without a planner.
     #[serde(default)]
     pub control: Option<ControlRun>,
+    /// Switches that a planner ordered, where they were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub switches: Vec<SwitchRun>,
     /// Results of cross traffic, sorted by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cross: Vec<CrossRun>,

@@ -35,6 +35,13 @@ pub struct ConnectError {
     problem: io::Error,
 }
 
+impl ConnectError {
+    /// The system's error.
+    pub fn problem(&self) -> &io::Error {
+        &self.problem
+    }
+}
+
 /// A connection.
 pub struct Connection {
     transport: Watched<Transport>,

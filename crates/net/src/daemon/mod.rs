@@ -256,6 +256,11 @@ impl Daemon {
         self.clock = clock;
     }
 
+    /// The time since 1970 by the clock of its reports.
+    pub fn unix_time(&self) -> std::time::Duration {
+        self.clock.unix()
+    }
+
     /// Counters of the face to `uri`, if there is one: of its link layer and its queue.
     pub fn face_counters(&mut self, uri: &FaceUri) -> Option<(LinkCounters, FaceCounters)> {
         let id = self.faces.with_uri(uri)?;
@@ -291,6 +296,13 @@ impl Daemon {
         self.forwarder.shares(prefix, &mut shares);
         let uri = |id: FaceId| Some(self.faces.get(id)?.uri.clone());
         shares.into_iter().filter_map(|(id, share)| Some((uri(id)?, share))).collect()
+    }
+
+    /// The face of a prefix's cheapest next hop, if the FIB has the prefix.
+    pub fn cheapest(&self, prefix: NameView<'_>) -> Option<FaceUri> {
+        let route = self.forwarder.routes().find(|route| route.prefix == prefix)?;
+        let hop = route.hops.iter().min_by_key(|hop| hop.cost)?;
+        Some(self.faces.get(hop.face)?.uri.clone())
     }
 
     /// Runs until a request arrives.

@@ -7,6 +7,7 @@ use crate::mgmt::dataset::{CsInfo, FaceStatus, ForwarderStatus, StrategyChoice};
 use ndnweir_core::component::Component;
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::meter::{Report, ndnsieve};
+use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::Rate;
 use ndnweir_wire::Name;
 use std::collections::BTreeMap;
@@ -142,6 +143,13 @@ pub struct EntryReport {
     pub hops: Vec<HopReport>,
 }
 
+/// Thresholds of a scheme's meter, or those of ndnSieve's.
+pub fn thresholds(scheme: &Scheme) -> ndnsieve::Params {
+    let meter = &scheme.parts.meter;
+    let own = (meter.name() == ndnsieve::NdnSieve::NAME).then(|| meter.params().clone());
+    own.and_then(|params| serde_json::from_value(params.into()).ok()).unwrap_or_default()
+}
+
 impl Daemon {
     /// Takes what the meter reports. Without someone to report to, it is left to the node, which bounds it.
     pub(super) fn take_reports(&mut self) {
@@ -188,14 +196,8 @@ impl Daemon {
             rates: self.telemetry.rates.iter().filter_map(number).collect(),
             fib_version: self.forwarder.routes_version(),
             signals: self.telemetry.signals,
-            thresholds: self.thresholds(),
+            thresholds: thresholds(&self.config.scheme),
         }
-    }
-
-    fn thresholds(&self) -> ndnsieve::Params {
-        let meter = &self.config.scheme.parts.meter;
-        let own = (meter.name() == ndnsieve::NdnSieve::NAME).then(|| meter.params().clone());
-        own.and_then(|params| serde_json::from_value(params.into()).ok()).unwrap_or_default()
     }
 
     fn listening(&self) -> Vec<String> {

@@ -45,6 +45,12 @@ impl DatasetFetch {
         DatasetFetch { next: dataset.to_owned(), versioned: None, content: Vec::new(), segments: 0 }
     }
 
+    /// The name of the version that is being fetched, once one has answered: two of the same name are the same list.
+    #[must_use]
+    pub fn version(&self) -> Option<&Name> {
+        self.versioned.as_ref()
+    }
+
     /// The Interest to send next.
     ///
     /// # Errors

@@ -50,6 +50,7 @@ impl Net {
             let prefix = if router == 3 { produced } else { "/t" };
             assert_eq!(net.brain.connected(at(0), router, Some(mirror(router, prefix))), []);
         }
+        assert_eq!(net.brain.tick(at(100)), [], "links that came at once are announced together");
         net
     }
 
@@ -89,7 +90,7 @@ fn a_signal_of_a_mildly_congested_link_leads_the_prefix_around_it() {
     net.report(1500, (3, 1));
     let orders = net.signal(1600, (3, 1), 1);
     assert_eq!(Net::costs(&orders), [(0, "/t".into(), vec![2, 1])]);
-    assert_eq!(net.brain.accepted(at(1610), &orders[0]), []);
+    assert_eq!(net.brain.accepted(at(1610), &orders[0], 0), []);
     let decision = net.brain.decisions().next_back().unwrap();
     assert!(decision.reason.contains("0.950") && decision.costs.len() == 2, "{decision:?}");
     assert_eq!(net.brain.tally().switches, 1);
@@ -154,4 +155,24 @@ fn names_of_one_node_are_no_prefixes_of_a_network() {
         net.brain.notified(at(10), 0, &notification(&place, &hops));
     }
     assert_eq!(net.brain.prefixes(), 1);
+}
+
+/// What a router reports of its next hops of /t, read at `read`.
+fn in_force(read: i64, costs: [u64; 2]) -> Notification {
+    let leaves = [("next-hop[1]/state/cost", V::UintVal(costs[0])), ("next-hop[2]/state/cost", V::UintVal(costs[1]))];
+    Notification { timestamp: read, ..notification("/ndn/fib/entry[|t]", &leaves) }
+}
+
+#[test]
+fn costs_that_were_read_before_an_order_was_carried_out_are_not_taken_for_those_in_force() {
+    let mut net = Net::new("/t");
+    net.report(1500, (3, 1));
+    let order = net.signal(1600, (3, 1), 1).remove(0);
+    net.brain.accepted(at(1610), &order, 1000);
+    net.brain.notified(at(1620), 0, &in_force(999, [0, 5]));
+    let hops = |net: &Net| net.brain.routers[0].in_force[&PrefixId(0)].clone();
+    let by_cost = |net: &Net| hops(net).iter().map(|hop| net.brain.routers[0].face(hop.face)).collect::<Vec<_>>();
+    assert_eq!(by_cost(&net), [Some(2), Some(1)], "as ordered");
+    net.brain.notified(at(1630), 0, &in_force(1001, [0, 5]));
+    assert_eq!(by_cost(&net), [Some(1), Some(2)], "somebody else has set them since");
 }
