@@ -10,8 +10,8 @@
 //! Any replacement would do. Paths have costs, and the one that keeps the total cost lowest is taken (the dual simplex
 //! method with a parametric right-hand side, Gass and Saaty, *Naval Research Logistics Quarterly* 2, 1955).
 //!
-//! A network in which this takes more than a part of the allowed work is started again with many paths and with costs
-//! that an interior-point method gives ([`interior`]): where most links end full, that saves nine of ten steps.
+//! A network in which this takes more than a part of the allowed work is started again with the many paths and the
+//! costs that an interior-point method gives ([`interior`]): where most links end full, that saves most steps.
 //!
 //! Links are wider than they are by fractions of up to [`MAX_EXCESS`], all different, which breaks ties. Rates are
 //! those of the wider links, so they exceed the exact ones by about as much; [`super::certificate`] judges them with
@@ -48,7 +48,7 @@ const LOAD_COST: f64 = 0.1;
 const MIN_COST: f64 = 0.01;
 /// The part of the allowed work, one over this, after which the interior-point method is asked for paths; and the part
 /// of the rest that it may take.
-const FIRST_PART: u64 = 10;
+const FIRST_PART: u64 = 8;
 const INTERIOR_PART: u64 = 2;
 /// No position, no group.
 const NONE: u32 = u32::MAX;
