@@ -189,6 +189,24 @@ fn paths_of_an_interior_point_method_save_most_steps_for_flows_between_random_pa
 }
 
 #[test]
+fn an_interior_point_method_gets_by_with_links_of_any_rate_and_given_paths() {
+    // A link without a rate, and rates from 1 bit/s to 1 Tbit/s; one flow's only path crosses the link without a rate.
+    let mut links = Vec::new();
+    for (node, rate) in [10.0, 1e-6, 1e6, 0.0, 10.0].into_iter().enumerate() {
+        link(&mut links, node, (node + 1) % 5, rate);
+    }
+    let mut flows = vec![fetch(3, &[0]), fetch(3, &[0]), fetch(4, &[1, 2]), fetch(1, &[0])];
+    flows[3].routes = AllowedLinks::Paths(vec![vec![0], vec![9, 7, 5, 3]]);
+    let problem = problem(5, Vec::new(), links, flows);
+    let found = large::attempt(&problem, u64::MAX, true).unwrap();
+    let exact = filling::fill(&problem).unwrap();
+    assert!(found.check(&problem, 1).unwrap() < MAX_GAIN);
+    for (a, b) in found.rates.iter().zip(&exact.rates) {
+        assert!((a - b).abs() <= 1e-3 * b, "{:?} is not {:?}", found.rates, exact.rates);
+    }
+}
+
+#[test]
 fn flows_that_routing_gives_one_path_need_no_simplex() {
     // A hub with 400 spokes; every tenth flow ends at a spoke that the hub does not reach.
     let (mut links, mut draws, hub) = (Vec::new(), Draws(3), 400);
