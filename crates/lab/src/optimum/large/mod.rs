@@ -10,11 +10,15 @@
 //! Any replacement would do. Paths have costs, and the one that keeps the total cost lowest is taken (the dual simplex
 //! method with a parametric right-hand side, Gass and Saaty, *Naval Research Logistics Quarterly* 2, 1955).
 //!
+//! A network in which this takes more than a part of the allowed work is started again with the many paths and the
+//! costs that an interior-point method gives ([`interior`]): where most links end full, that saves most steps.
+//!
 //! Links are wider than they are by fractions of up to [`MAX_EXCESS`], all different, which breaks ties. Rates are
 //! those of the wider links, so they exceed the exact ones by about as much; [`super::certificate`] judges them with
 //! the true capacities.
 
 mod factors;
+mod interior;
 mod search;
 mod steps;
 
@@ -24,6 +28,7 @@ use super::error::SolverError;
 use super::paths::{Path, Paths};
 use super::{AllowedLinks, Problem};
 use factors::Factors;
+use interior::Start;
 use search::Search;
 use std::collections::BTreeMap;
 
@@ -39,6 +44,12 @@ const DUAL_TOLERANCE: f64 = 1e-3;
 const COST_SPREAD: f64 = 0.2;
 /// How much of a link's cost the load of earlier first paths adds; first paths spread over links.
 const LOAD_COST: f64 = 0.1;
+/// What a link costs in addition to its price in the interior-point method, of which the mean is one.
+const MIN_COST: f64 = 0.01;
+/// The part of the allowed work, one over this, after which the interior-point method is asked for paths; and the part
+/// of the rest that it may take.
+const FIRST_PART: u64 = 8;
+const INTERIOR_PART: u64 = 2;
 /// No position, no group.
 const NONE: u32 = u32::MAX;
 
@@ -95,13 +106,22 @@ struct Large<'a> {
 
 /// The max-min fair allocation, within an amount of work that is counted in elementary operations.
 pub(super) fn fill(problem: &Problem, most: u64) -> Result<Allocation, SolverError> {
-    let mut large = Large::new(problem, most)?;
+    let part = most / FIRST_PART;
+    match attempt(problem, part, false) {
+        Err(SolverError::Work { .. } | SolverError::Singular) => attempt(problem, most - part, true),
+        result => result,
+    }
+}
+
+/// The same with few paths to start from, or `prepared` by the interior-point method.
+pub(super) fn attempt(problem: &Problem, most: u64, prepared: bool) -> Result<Allocation, SolverError> {
+    let mut large = Large::new(problem, most, prepared)?;
     let levels = large.run()?;
     Ok(large.allocation(levels))
 }
 
 impl<'a> Large<'a> {
-    fn new(problem: &'a Problem, most: u64) -> Result<Large<'a>, SolverError> {
+    fn new(problem: &'a Problem, most: u64, prepared: bool) -> Result<Large<'a>, SolverError> {
         let paths = Paths::without_paths(problem);
         let mut search = Search::new(problem.nodes);
         let mut equal: BTreeMap<_, Vec<usize>> = BTreeMap::new();
@@ -112,6 +132,12 @@ impl<'a> Large<'a> {
         groups.sort_unstable();
         let narrow = narrowness(problem);
         let (groups, first) = first_paths(problem, &paths, &mut search, &narrow, groups);
+        let start = match prepared {
+            true => interior::start(problem, &paths, &mut search, &groups, first, most / INTERIOR_PART),
+            false => Start { paths: first, prices: Vec::new(), work: 0 },
+        };
+        // The work of a start contains its searches.
+        search.work = if prepared { 0 } else { search.work };
         let links = problem.links.len();
         let capacities: Vec<f64> = problem.links.iter().map(|l| l.rate.mbps()).collect();
         let rhs: Vec<f64> = groups.iter().map(|_| 0.0).chain(capacities.iter().copied()).collect();
@@ -135,7 +161,7 @@ impl<'a> Large<'a> {
             draws: Draws(1),
             steps: 0,
             searches: 0,
-            work: 0,
+            work: start.work,
             most,
             next: 0,
             groups,
@@ -148,8 +174,9 @@ impl<'a> Large<'a> {
             large.columns.push(Column { group: NONE, path, entries, at, lower, cost: 0.0, reduced: 0.0, alpha: 0.0 });
             large.head[base + l] = l as u32;
         }
-        large.link_cost = (0..links).map(|l| narrow[l].sqrt() * (1.0 + COST_SPREAD * large.draws.unit())).collect();
-        for (group, paths) in first.into_iter().enumerate() {
+        let cost = |l: usize| start.prices.get(l).map_or(narrow[l].sqrt(), |price| MIN_COST + price);
+        large.link_cost = (0..links).map(|l| cost(l) * (1.0 + COST_SPREAD * large.draws.unit())).collect();
+        for (group, paths) in start.paths.into_iter().enumerate() {
             for path in paths {
                 large.add(group, path);
             }

@@ -9,8 +9,8 @@ const FALL_TOLERANCE: f64 = 1e-9;
 const MIN_FALL: f64 = 1e-7;
 /// How far a value may fall below its bound, relative to the level, in favour of a better pivot.
 const PRIMAL_TOLERANCE: f64 = 1e-12;
-/// A reduced cost below this counts as zero, in favour of a better pivot.
-const COST_TOLERANCE: f64 = 1e-9;
+/// A reduced cost below this counts as zero, in favour of a better pivot; the mean cost of a link is about one.
+const COST_TOLERANCE: f64 = 1e-3;
 /// A path counts as cheaper if the difference exceeds this fraction of the flow's price.
 const PRICE_TOLERANCE: f64 = 1e-7;
 /// Products below this fraction of the highest price are rounding errors.
@@ -21,14 +21,14 @@ const PIVOT_ERROR: f64 = 1e-6;
 const MAX_UPDATES: usize = 100;
 const MAX_UPDATE_ENTRIES: usize = 3;
 /// Number of new paths after which a search ends.
-const MAX_PATHS_PER_SEARCH: usize = 20;
+const MAX_PATHS_PER_SEARCH: usize = 100;
 /// How strongly a search avoids costly links, relative to the prices.
 const COST_WEIGHT: f64 = 0.1;
 /// Operations for a column, a row, an entry of the factors and a hop of a search, roughly.
 const COLUMN_WORK: usize = 12;
 const ROW_WORK: usize = 8;
 const FACTOR_WORK: usize = 50;
-const HOP_WORK: u64 = 10;
+pub(super) const HOP_WORK: u64 = 10;
 
 impl Large<'_> {
     /// Factorises the basis and computes all values.
