@@ -173,28 +173,39 @@ fn whatever_can_be_emulated_is_and_nothing_is_lost_unnoticed() {
 /// starts again at 5 s; messages take 20 ms. Who led is seen from the switches that routers carried out.
 #[test]
 fn a_real_controller_leads_emulated_forwarders_and_so_does_its_stand_by() {
-    let folder = tempdir().unwrap();
     let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers/ndnsieve/failure.toml");
     let line = "--scheme ndnsieve --set run.duration=9s --set control.fails=3s --set control.stand-by=4s \
                 --set control.returns=5s --set control.delay=20ms --out out --json";
-    let done = ndnweir(folder.path()).arg("emulate").arg(scenario).args(line.split_whitespace()).assert().success();
-    let document: Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
-    let (simulated, emulated) = (&document["runs"][0], &document["runs"][1]);
-    assert_eq!(emulated["scheme"], "ndnsieve emulated");
-    for consumer in emulated["consumers"].as_array().unwrap() {
-        assert!(consumer["segments"].as_u64().unwrap() > 0, "{consumer}");
-    }
-    for run in [simulated, emulated] {
+    let times = |run: &Value| -> Vec<f64> {
         let all = run["switches"].as_array().cloned().unwrap_or_default();
-        let times: Vec<f64> = all.iter().map(|switch| switch["at_s"].as_f64().unwrap()).collect();
-        let between = |from: f64, to: f64| times.iter().filter(|at| (from..to).contains(at)).count();
-        assert!(between(0.0, 3.0) > 0, "the first one leads: {times:?}");
-        // An order may be on its way when the controller is killed.
-        assert_eq!(between(3.2, 4.0), 0, "nobody leads: {times:?}");
-        assert!(between(4.0, 9.0) > 0, "the stand-by leads: {times:?}");
+        all.iter().map(|switch| switch["at_s"].as_f64().unwrap()).collect()
+    };
+    let between = |times: &[f64], from: f64, to: f64| times.iter().filter(|at| (from..to).contains(at)).count();
+    // On a busy machine links may never be so full that anybody has to switch.
+    for attempt in 0.. {
+        let folder = tempdir().unwrap();
+        let done =
+            ndnweir(folder.path()).arg("emulate").arg(&scenario).args(line.split_whitespace()).assert().success();
+        let document: Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+        let (simulated, emulated) = (&document["runs"][0], &document["runs"][1]);
+        assert_eq!(emulated["scheme"], "ndnsieve emulated");
+        for consumer in emulated["consumers"].as_array().unwrap() {
+            assert!(consumer["segments"].as_u64().unwrap() > 0, "{consumer}");
+        }
+        let row = &document["agreement"][0]["switches"];
+        assert!(row["all"].as_u64().unwrap() > 0 && row["within"].is_boolean(), "{row}");
+        let (simulated, emulated) = (times(simulated), times(emulated));
+        for times in [&simulated, &emulated] {
+            // An order may be on its way when the controller is killed.
+            assert_eq!(between(times, 3.2, 4.0), 0, "nobody leads: {times:?}");
+        }
+        let both_lead = |times: &[f64]| between(times, 0.0, 3.0) > 0 && between(times, 4.0, 9.0) > 0;
+        assert!(both_lead(&simulated), "the first one leads, then the stand-by: {simulated:?}");
+        if both_lead(&emulated) {
+            return;
+        }
+        assert!(attempt < 3, "the first one leads, then the stand-by: {emulated:?}");
     }
-    let row = &document["agreement"][0]["switches"];
-    assert!(row["all"].as_u64().unwrap() > 0 && row["within"].is_boolean(), "{row}");
 }
 
 #[test]

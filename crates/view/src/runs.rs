@@ -221,7 +221,10 @@ impl Runs {
         let runs = Arc::clone(self);
         std::thread::spawn(move || {
             let guard = Unfinished(&run);
-            let result = experiment.run(&*run, &run.stop);
+            // Threads of its own: in those that all share, a cancelled run would wait until another one is over.
+            let simulate = || experiment.run(&*run, &run.stop);
+            let result =
+                rayon::ThreadPoolBuilder::new().build().map_or_else(|_| simulate(), |own| own.install(simulate));
             match result {
                 Ok(mut comparison) => {
                     comparison.repeat = repeat;

@@ -177,6 +177,14 @@ fn runs_are_few_at_a_time_and_can_be_cancelled() {
     assert_eq!((visitor.post("/api/runs", &long).0, visitor.post("/api/runs", &long).0), (201, 201));
     let (status, answer) = visitor.post("/api/runs", &long);
     assert!(status == 429 && answer["error"].as_str().unwrap().contains("cancel"), "{answer}");
+    // Neither waits for the other, not when it begins and not when it is cancelled.
+    for id in [1, 2] {
+        let began = Instant::now();
+        while visitor.json(&format!("/api/runs/{id}"))["progress"] == 0.0 {
+            assert!(began.elapsed() < PATIENCE, "run {id} does not begin");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
     for id in [1, 2] {
         assert_eq!(visitor.post(&format!("/api/runs/{id}/cancel"), &json!({})).0, 200);
         assert_eq!(visitor.wait_for_state(id)["state"], "cancelled");

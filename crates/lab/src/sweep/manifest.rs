@@ -2,6 +2,7 @@
 
 use crate::results::{Error, replace_files};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -43,7 +44,10 @@ impl Manifest {
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                let others = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+                // What another worker is about to put there begins with its name and a dot.
+                let ours = |name: &OsStr| name.as_encoded_bytes().starts_with(format!(".{FILE}.").as_bytes());
+                let others =
+                    fs::read_dir(folder).is_ok_and(|entries| entries.flatten().any(|entry| !ours(&entry.file_name())));
                 // Another worker may have written it meanwhile.
                 if others && !path.is_file() {
                     return Err(Error::Foreign { path: folder.display().to_string() });
@@ -66,5 +70,24 @@ impl Manifest {
         }
         let what = format!("these results are of another plan ({}), or of other options", there.plan);
         damaged(what, "name another folder")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_workers_claim_a_new_folder_at_once_and_another_plan_is_rejected() {
+        let folder = std::env::temp_dir().join(format!("ndnweir-claim-{}", std::process::id()));
+        let manifest = Manifest::new("1".into(), "plan".into(), "jobs".into());
+        fs::create_dir_all(&folder).unwrap();
+        // A file that is being written, as another worker leaves it for an instant.
+        fs::write(folder.join(".sweep.json.new-1"), "{").unwrap();
+        manifest.claim(&folder).unwrap();
+        manifest.claim(&folder).unwrap();
+        let other = Manifest::new("1".into(), "plan".into(), "others".into());
+        assert!(other.claim(&folder).unwrap_err().to_string().contains("another plan"));
+        fs::remove_dir_all(folder).unwrap();
     }
 }
