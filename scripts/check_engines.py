@@ -1,0 +1,216 @@
+"""Runs one plan with several engines: all cores, GNU parallel, Slurm, Dask, HyperQueue, Ray, Snakemake. The tables must be
+the same to the byte, also when a worker is killed midway, a node drained, a disk full.
+
+    python scripts/check_engines.py COMMAND ENGINE...
+    python scripts/check_engines.py --measure COMMAND ENGINE...    what engines cost for each task
+"""
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from engines import ENGINES, WORKERS, wait_until  # noqa: E402
+
+RUNS = 24
+PARTS = 8
+PLAN = """about = "Short runs for engines"
+schemes = ["aimd", "bic", "cubic", "pcon"]
+seeds = 3
+
+[[experiment]]
+id = "buffers"
+scenario = "dumbbell"
+set = ["link.R1-R2.rate=10Mbps", "run.duration=20s"]
+vary = [{ key = "link.R1-R2.queue", values = ["0.25 BDP", "1 BDP"] }]
+"""
+TABLES = ["runs.parquet", "consumers.parquet", "links.parquet"]
+
+
+def tables(out):
+    return {name: (out / name).read_bytes() for name in TABLES}
+
+
+def stored(out):
+    """The stored runs, each with when it was written."""
+    return {path.name: path.stat().st_mtime_ns for path in (out / "runs").glob("*.json")}
+
+
+def finish(engine, process, seconds=120):
+    """Whether the command succeeded."""
+    try:
+        return process.wait(seconds) == 0
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise SystemExit(f"error: {engine.name} has not ended within {seconds} s\n{engine.said()}") from None
+
+
+def must(engine, process):
+    if not finish(engine, process):
+        raise SystemExit(f"error: {engine.name} failed\n{engine.said()}")
+
+
+def compare(engine, out, expected, before=None):
+    """The tables are those expected, each run is stored once, and those stored before were left alone."""
+    after = stored(out)
+    assert len(after) == RUNS, f"{engine.name}: {len(after)} stored runs instead of {RUNS}"
+    for name, when in (before or {}).items():
+        assert after[name] == when, f"{engine.name}: {name} was run again"
+    for name, found in tables(out).items():
+        assert found == expected[name], f"{engine.name}: {name} differs from that of all cores"
+
+
+def midway(engine, process, out, least):
+    """What is stored once at least so many runs are and a part runs; a sweep that ended before is a failure."""
+
+    def reached():
+        if process.poll() is not None:
+            raise SystemExit(f"error: {engine.name} ended before it could be disturbed\n{engine.said()}")
+        return len(stored(out)) >= least and engine.workers(out)
+
+    wait_until(f"{engine.name}: a part after {least} runs", reached)
+
+
+def whole(engine, plan, folder, expected):
+    out = folder / f"{engine.name}-whole"
+    must(engine, engine.begin(plan, out, PARTS))
+    compare(engine, out, expected)
+
+
+def killed(engine, plan, folder, expected):
+    out = folder / f"{engine.name}-killed"
+    process = engine.begin(plan, out, PARTS)
+    midway(engine, process, out, 3)
+    victim = engine.workers(out)[0]
+    # What is stored now was written by workers that live on or by the one that ends here.
+    before = stored(out)
+    os.kill(victim, signal.SIGKILL)
+    assert len(before) < RUNS, f"{engine.name}: nothing was left to lose"
+    if engine.recovers:
+        must(engine, process)
+    else:
+        # HyperQueue's client may wait for ever for a server that is gone.
+        if engine.kills_parent:
+            process.kill()
+        assert not finish(engine, process), f"{engine.name} does not notice that a worker was killed"
+        engine.restore()
+        must(engine, engine.begin(plan, out, PARTS))
+    compare(engine, out, expected, before)
+    return len(before)
+
+
+def drained(engine, plan, folder, expected):
+    """A node of Slurm ends the tasks that it has and gets no others, until it is resumed."""
+    out = folder / f"{engine.name}-drained"
+    process = engine.begin(plan, out, PARTS)
+    midway(engine, process, out, 1)
+    engine.set_node("state=drain", "reason=test")
+    wait_until("a drained node", lambda: engine.states() == {"drained"})
+    before = stored(out)
+    assert 0 < len(before) < RUNS and not engine.workers(out), "the node was drained too late"
+    time.sleep(2)
+    assert stored(out) == before, "a drained node goes on with the sweep"
+    engine.set_node("state=resume")
+    must(engine, process)
+    compare(engine, out, expected, before)
+    return len(before)
+
+
+def full_disk(engine, plan, folder, expected):
+    """A full disk is an error that says so; once there is room the sweep goes on."""
+    disk = folder / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=80k", "tmpfs", str(disk)], check=True)
+    try:
+        out = disk / "out"
+        assert not finish(engine, engine.begin(plan, out, PARTS)), "a full disk is not noticed"
+        said, before = engine.said(), stored(out)
+        assert "No space left on device" in said and str(out) in said, said
+        assert 0 < len(before) < RUNS, before
+        subprocess.run(["mount", "-o", "remount,size=8m", str(disk)], check=True)
+        must(engine, engine.begin(plan, out, PARTS))
+        compare(engine, out, expected, before)
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+    return said.strip().splitlines()[-1]
+
+
+def check(engine, plan, folder, expected):
+    began = time.monotonic()
+    whole(engine, plan, folder, expected)
+    said = ["whole"]
+    if engine.name != "kubernetes":
+        how = "completes by itself" if engine.recovers else "completes when asked for again"
+        said.append(f"a worker killed after {killed(engine, plan, folder, expected)} runs: {how}")
+    if engine.name == "slurm":
+        said.append(f"node drained after {drained(engine, plan, folder, expected)} runs and resumed")
+    if engine.name == "cores":
+        said.append(f"a full disk: {full_disk(engine, plan, folder, expected)}")
+    print(f"{engine.name}: {'; '.join(said)} ({time.monotonic() - began:.1f} s)", flush=True)
+
+
+def measure(engine, plan, out, tasks):
+    """Seconds of a worker that a task costs beyond the command itself: tasks of a sweep that is done, which have nothing to
+    do. The time of the engine's client to start and end is taken off by a sweep of few tasks."""
+
+    def seconds(parts):
+        began = time.monotonic()
+        must(engine, engine.begin(plan, out, parts))
+        return time.monotonic() - began
+
+    few = WORKERS
+    slope = (seconds(tasks) - seconds(few)) / (tasks - few) * WORKERS
+    return slope, seconds(few)
+
+
+def alone(environment, plan, out):
+    """Seconds that a part takes that has nothing to do, two at a time as with engines."""
+    words = f"ndnweir sweep {plan} --out {out} --threads 1 --quiet --shard"
+    line = f"seq 1 40 | xargs -P {WORKERS} -I {{}} {words} {{}}/40"
+    began = time.monotonic()
+    subprocess.run(["sh", "-c", line], env=environment, check=True)
+    return (time.monotonic() - began) / 40 * WORKERS
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", type=Path)
+    parser.add_argument("engine", nargs="+", choices=sorted(ENGINES))
+    parser.add_argument("--measure", action="store_true")
+    parser.add_argument("--tasks", type=int, default=100, help="tasks of a measurement")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="ndnweir-") as name:
+        folder = Path(name)
+        (folder / "bin").mkdir()
+        (folder / "bin" / "ndnweir").symlink_to(args.command.resolve())
+        path = f"{folder}/bin:{Path(sys.executable).parent}:{os.environ['PATH']}:/usr/sbin"
+        environment = {**os.environ, "PATH": path, "HOME": name}
+        plan = folder / "plan.toml"
+        plan.write_text(PLAN)
+        reference = folder / "reference"
+        words = ["ndnweir", "sweep", str(plan), "--out", str(reference), "--quiet"]
+        subprocess.run(words, env=environment, check=True)
+        expected = tables(reference)
+        for kind in args.engine:
+            (folder / kind).mkdir()
+            engine = ENGINES[kind](folder / kind, environment)
+            try:
+                engine.start()
+                if args.measure:
+                    work = alone(environment, plan, reference)
+                    each, start = measure(engine, plan, reference, args.tasks)
+                    print(f"{kind}: {each:.3f} s a task, {work:.3f} s of them the command itself; {start:.1f} s for {WORKERS}")
+                else:
+                    check(engine, plan, folder, expected)
+            finally:
+                engine.stop()
+
+
+if __name__ == "__main__":
+    main()
