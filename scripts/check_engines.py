@@ -187,6 +187,7 @@ def main():
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ndnweir-") as name:
         folder = Path(name)
+        folder.chmod(0o711)  # munged wants others to reach its socket
         (folder / "bin").mkdir()
         (folder / "bin" / "ndnweir").symlink_to(args.command.resolve())
         path = f"{folder}/bin:{Path(sys.executable).parent}:{os.environ['PATH']}:/usr/sbin"

@@ -199,13 +199,9 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
         )
 
     def command(self, plan, out, parts):
-        job = shlex.join(
-            ["sbatch", "--parsable", f"--array=1-{parts}", str(CLUSTER / "slurm.sh"), str(plan), str(out), str(parts)]
-        )
-        merge = shlex.join(["ndnweir", "sweep", str(plan), "--out", str(out), "--merge", "--quiet"])
-        # The merging job waits for all tasks; where one failed it is cancelled, and `sbatch --wait` fails.
-        wait = "sbatch --wait --kill-on-invalid-dep=yes --dependency=afterok:$job"
-        return ["sh", "-c", f"job=$({job}) && {wait} --wrap {shlex.quote(merge)}"]
+        array = ["sbatch", "--wait", f"--array=1-{parts}", CLUSTER / "slurm.sh", plan, out, parts]
+        merge = ["ndnweir", "sweep", plan, "--out", out, "--merge", "--quiet"]
+        return ["sh", "-c", " && ".join(shlex.join(map(str, words)) for words in (array, merge))]
 
 
 class Dask(Engine):
@@ -232,8 +228,7 @@ class Ray(Engine):
     def start(self):
         port = tcp_port()
         self.address = f"127.0.0.1:{port}"
-        self.environment |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
-        options = ["--node-ip-address=127.0.0.1", f"--port={port}", f"--ray-client-server-port={tcp_port()}"]
+        options = ["--node-ip-address=127.0.0.1", f"--port={port}"]
         options += [f"--num-cpus={WORKERS}", "--num-gpus=0", "--include-dashboard=false", "--disable-usage-stats"]
         options += [f"--temp-dir={self.folder}/ray", f"--object-store-memory={100 << 20}"]
         head = self.daemon("ray", "start", "--head", "--block", *options)

@@ -2,8 +2,7 @@
 # A sweep as a job array of Slurm: each task runs one part. The plan, its scenarios, the folder of results and the program
 # are where all nodes see them.
 #
-#   job=$(sbatch --parsable --array=1-64 slurm.sh plan.toml /shared/out 64)
-#   sbatch --dependency=afterok:$job --wrap 'ndnweir sweep plan.toml --out /shared/out --merge'
+#   sbatch --wait --array=1-64 slurm.sh plan.toml /shared/out 64 && ndnweir sweep plan.toml --out /shared/out --merge
 #
 # If a task failed, give the same commands again: what is stored is not run again.
 #SBATCH --job-name=ndnweir
