@@ -19,15 +19,16 @@ from engines import ENGINES, WORKERS, wait_until  # noqa: E402
 
 RUNS = 24
 PARTS = 8
-PLAN = """about = "Short runs for engines"
+PLAN = """
+about = "Short runs for engines"
 schemes = ["aimd", "bic", "cubic", "pcon"]
 seeds = 3
 
 [[experiment]]
 id = "buffers"
 scenario = "dumbbell"
-set = ["link.R1-R2.rate=10Mbps", "run.duration=20s"]
-vary = [{ key = "link.R1-R2.queue", values = ["0.25 BDP", "1 BDP"] }]
+set = ["link.R1-R2.rate=10Mbps", "run.duration={duration}s"]
+vary = [{{ key = "link.R1-R2.queue", values = ["0.25 BDP", "1 BDP"] }}]
 """
 TABLES = ["runs.parquet", "consumers.parquet", "links.parquet"]
 
@@ -67,14 +68,14 @@ def compare(engine, out, expected, before=None):
 
 
 def midway(engine, process, out, least):
-    """What is stored once at least so many runs are and a part runs; a sweep that ended before is a failure."""
+    """Workers at a time when at least so many runs are stored; a sweep that ended before is a failure."""
 
     def reached():
         if process.poll() is not None:
             raise SystemExit(f"error: {engine.name} ended before it could be disturbed\n{engine.said()}")
         return len(stored(out)) >= least and engine.workers(out)
 
-    wait_until(f"{engine.name}: a part after {least} runs", reached)
+    return wait_until(f"{engine.name}: a part after {least} runs", reached)
 
 
 def whole(engine, plan, folder, expected):
@@ -86,11 +87,14 @@ def whole(engine, plan, folder, expected):
 def killed(engine, plan, folder, expected):
     out = folder / f"{engine.name}-killed"
     process = engine.begin(plan, out, PARTS)
-    midway(engine, process, out, 3)
-    victim = engine.workers(out)[0]
-    # What is stored now was written by workers that live on or by the one that ends here.
-    before = stored(out)
-    os.kill(victim, signal.SIGKILL)
+    while True:
+        victim = midway(engine, process, out, 3)[0]
+        before = stored(out)
+        try:
+            os.kill(victim, signal.SIGKILL)
+            break
+        except ProcessLookupError:  # it has just ended by itself
+            continue
     assert len(before) < RUNS, f"{engine.name}: nothing was left to lose"
     if engine.recovers:
         must(engine, process)
@@ -156,26 +160,39 @@ def check(engine, plan, folder, expected):
 
 
 def measure(engine, plan, out, tasks):
-    """Seconds of a worker that a task costs beyond the command itself: tasks of a sweep that is done, which have nothing to
-    do. The time of the engine's client to start and end is taken off by a sweep of few tasks."""
+    """Seconds of a worker that a task costs, and seconds until one task for each worker is done and merged. The parts are of
+    a sweep that is done: the command starts, reads the plan, finds that nothing is left, and ends."""
 
     def seconds(parts):
         began = time.monotonic()
         must(engine, engine.begin(plan, out, parts))
         return time.monotonic() - began
 
-    few = WORKERS
-    slope = (seconds(tasks) - seconds(few)) / (tasks - few) * WORKERS
-    return slope, seconds(few)
+    few = seconds(WORKERS)
+    return (seconds(tasks) - few) / (tasks - WORKERS) * WORKERS, few
 
 
-def alone(environment, plan, out):
-    """Seconds that a part takes that has nothing to do, two at a time as with engines."""
+def alone(environment, plan, out, tasks):
+    """Seconds of a worker that such a part takes without an engine, two at a time as with one."""
     words = f"ndnweir sweep {plan} --out {out} --threads 1 --quiet --shard"
-    line = f"seq 1 40 | xargs -P {WORKERS} -I {{}} {words} {{}}/40"
+    line = f"seq 1 {tasks} | xargs -P {WORKERS} -I {{}} {words} {{}}/{tasks}"
     began = time.monotonic()
     subprocess.run(["sh", "-c", line], env=environment, check=True)
-    return (time.monotonic() - began) / 40 * WORKERS
+    return (time.monotonic() - began) / tasks * WORKERS
+
+
+def reference(environment, folder):
+    """The plan, and the folder of its results by all cores. Runs are so long that a sweep can be disturbed midway, however
+    fast the machine and the build of the program are."""
+    for attempt in range(8):
+        plan, out = folder / "plan.toml", folder / f"reference-{attempt}"
+        plan.write_text(PLAN.format(duration=10 << attempt))
+        began = time.monotonic()
+        words = ["ndnweir", "sweep", str(plan), "--out", str(out), "--threads", str(WORKERS), "--quiet"]
+        subprocess.run(words, env=environment, check=True)
+        if time.monotonic() - began > 2:
+            break
+    return plan, out
 
 
 def main():
@@ -192,21 +209,18 @@ def main():
         (folder / "bin" / "ndnweir").symlink_to(args.command.resolve())
         path = f"{folder}/bin:{Path(sys.executable).parent}:{os.environ['PATH']}:/usr/sbin"
         environment = {**os.environ, "PATH": path, "HOME": name}
-        plan = folder / "plan.toml"
-        plan.write_text(PLAN)
-        reference = folder / "reference"
-        words = ["ndnweir", "sweep", str(plan), "--out", str(reference), "--quiet"]
-        subprocess.run(words, env=environment, check=True)
-        expected = tables(reference)
+        plan, done = reference(environment, folder)
+        expected = tables(done)
         for kind in args.engine:
             (folder / kind).mkdir()
             engine = ENGINES[kind](folder / kind, environment)
             try:
                 engine.start()
                 if args.measure:
-                    work = alone(environment, plan, reference)
-                    each, start = measure(engine, plan, reference, args.tasks)
-                    print(f"{kind}: {each:.3f} s a task, {work:.3f} s of them the command itself; {start:.1f} s for {WORKERS}")
+                    command = alone(environment, plan, done, args.tasks)
+                    each, few = measure(engine, plan, done, args.tasks)
+                    costs = f"{each:.3f} s a task, without an engine {command:.3f} s"
+                    print(f"{kind}: {costs}; {few:.1f} s for {WORKERS} tasks and merging", flush=True)
                 else:
                     check(engine, plan, folder, expected)
             finally:

@@ -101,7 +101,7 @@ class Engine:
         found = [
             (number, parent)
             for number, parent, words in processes()
-            if words and Path(words[0]).name == "ndnweir" and str(out) in words
+            if words and Path(words[0]).name == "ndnweir" and str(out) in words and parent > 1
         ]
         return [parent if self.kills_parent else number for number, parent in found]
 
