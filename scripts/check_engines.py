@@ -202,6 +202,8 @@ def main():
     parser.add_argument("--measure", action="store_true")
     parser.add_argument("--tasks", type=int, default=100, help="tasks of a measurement")
     args = parser.parse_args()
+    # What was started is stopped also when the check is.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("error: ended"))
     with tempfile.TemporaryDirectory(prefix="ndnweir-") as name:
         folder = Path(name)
         folder.chmod(0o711)  # munged wants others to reach its socket

@@ -125,9 +125,10 @@ class Engine:
                 pass
             process.wait()
         self.daemons = []
-        # Some engines give their workers groups of their own; all are told the folder.
+        # Some engines give their workers groups of their own, and a check that is interrupted leaves commands behind; all
+        # have a path in this check's folder among their words.
         for number, _, words in processes():
-            if number != os.getpid() and any(str(self.folder) + "/" in word for word in words):
+            if number != os.getpid() and any(f"{self.folder.parent}/" in word for word in words):
                 try:
                     os.kill(number, signal.SIGKILL)
                 except ProcessLookupError:
