@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -29,6 +30,11 @@ id = "buffers"
 scenario = "dumbbell"
 set = ["link.R1-R2.rate=10Mbps", "run.duration={duration}s"]
 vary = [{{ key = "link.R1-R2.queue", values = ["0.25 BDP", "1 BDP"] }}]
+"""
+# Does nothing, but what engines look at is there.
+IDLE = """#!/bin/sh
+case "$*" in *--merge*) mkdir -p "$4" && cd "$4" && touch runs.parquet consumers.parquet links.parquet ;; esac
+echo '{"runs": 0, "files": []}'
 """
 TABLES = ["runs.parquet", "consumers.parquet", "links.parquet"]
 
@@ -159,26 +165,49 @@ def check(engine, plan, folder, expected):
     print(f"{engine.name}: {'; '.join(said)} ({time.monotonic() - began:.1f} s)", flush=True)
 
 
-def measure(engine, plan, out, tasks):
-    """Seconds of a worker that a task costs, and seconds until one task for each worker is done and merged. The parts are of
-    a sweep that is done: the command starts, reads the plan, finds that nothing is left, and ends."""
+def measure(engine, folder):
+    """Seconds of a worker that a task costs, and seconds until one task for each worker is done: tasks that do nothing. Of
+    two attempts the shorter counts, as other work on the machine makes them longer only."""
 
     def seconds(parts):
-        began = time.monotonic()
-        must(engine, engine.begin(plan, out, parts))
-        return time.monotonic() - began
+        took = []
+        for attempt in range(2):
+            began = time.monotonic()
+            must(engine, engine.begin(folder / "plan.toml", folder / f"nothing-{parts}-{attempt}", parts))
+            took.append(time.monotonic() - began)
+        return min(took)
 
     few = seconds(WORKERS)
-    return (seconds(tasks) - few) / (tasks - WORKERS) * WORKERS, few
+    return (seconds(engine.tasks) - few) / (engine.tasks - WORKERS) * WORKERS, few
 
 
-def alone(environment, plan, out, tasks):
-    """Seconds of a worker that such a part takes without an engine, two at a time as with one."""
-    words = f"ndnweir sweep {plan} --out {out} --threads 1 --quiet --shard"
-    line = f"seq 1 {tasks} | xargs -P {WORKERS} -I {{}} {words} {{}}/{tasks}"
-    began = time.monotonic()
-    subprocess.run(["sh", "-c", line], env=environment, check=True)
-    return (time.monotonic() - began) / tasks * WORKERS
+def start_of_command(environment, plan, out, times=20):
+    """Seconds of processor time in which the command finds that nothing of a part is left to run."""
+    words = ["ndnweir", "sweep", str(plan), "--out", str(out), "--shard", "1/8", "--threads", "1", "--quiet"]
+    before = os.times()
+    for _ in range(times):
+        subprocess.run(words, env=environment, check=True)
+    after = os.times()
+    return (after.children_user + after.children_system - before.children_user - before.children_system) / times
+
+
+@contextmanager
+def idle_command(folder):
+    """In place of the command, also of the package's, one that does nothing."""
+    idle = folder / "idle"
+    idle.write_text(IDLE)
+    idle.chmod(0o755)
+    places = [folder / "bin" / "ndnweir", Path(sys.executable).parent / "ndnweir"]
+    before = [place.resolve() for place in places]
+    try:
+        for place in places:
+            place.unlink()
+            place.symlink_to(idle)
+        yield
+    finally:
+        for place, program in zip(places, before, strict=True):
+            place.unlink()
+            place.symlink_to(program)
 
 
 def reference(environment, folder):
@@ -200,7 +229,6 @@ def main():
     parser.add_argument("command", type=Path)
     parser.add_argument("engine", nargs="+", choices=sorted(ENGINES))
     parser.add_argument("--measure", action="store_true")
-    parser.add_argument("--tasks", type=int, default=100, help="tasks of a measurement")
     args = parser.parse_args()
     # What was started is stopped also when the check is.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("error: ended"))
@@ -213,16 +241,17 @@ def main():
         environment = {**os.environ, "PATH": path, "HOME": name}
         plan, done = reference(environment, folder)
         expected = tables(done)
+        if args.measure:
+            print(f"the command: {start_of_command(environment, plan, done):.3f} s of processor time", flush=True)
         for kind in args.engine:
             (folder / kind).mkdir()
             engine = ENGINES[kind](folder / kind, environment)
             try:
                 engine.start()
                 if args.measure:
-                    command = alone(environment, plan, done, args.tasks)
-                    each, few = measure(engine, plan, done, args.tasks)
-                    costs = f"{each:.3f} s a task, without an engine {command:.3f} s"
-                    print(f"{kind}: {costs}; {few:.1f} s for {WORKERS} tasks and merging", flush=True)
+                    with idle_command(folder):
+                        each, few = measure(engine, folder)
+                    print(f"{kind}: {each:.4f} s a task, of {engine.tasks}; {few:.1f} s for {WORKERS}", flush=True)
                 else:
                     check(engine, plan, folder, expected)
             finally:

@@ -51,6 +51,8 @@ class Engine:
     recovers = False
     # Whether the worker is the process that started the program, and is killed in its place.
     kills_parent = False
+    # How many of them a measurement takes.
+    tasks = 400
 
     def __init__(self, folder, environment):
         self.folder = folder
@@ -147,6 +149,7 @@ class Parallel(Engine):
 
 class Slurm(Engine):
     name = "slurm"
+    tasks = 40
 
     def start(self):
         folder, node = self.folder, socket.gethostname().partition(".")[0]
@@ -229,8 +232,9 @@ class Ray(Engine):
     def start(self):
         port = tcp_port()
         self.address = f"127.0.0.1:{port}"
-        options = ["--node-ip-address=127.0.0.1", f"--port={port}"]
+        options = ["--node-ip-address=127.0.0.1", f"--port={port}", "--min-worker-port=0", "--max-worker-port=0"]
         options += [f"--num-cpus={WORKERS}", "--num-gpus=0", "--include-dashboard=false", "--disable-usage-stats"]
+        options += [f"--dashboard-agent-listen-port={tcp_port()}"]
         options += [f"--temp-dir={self.folder}/ray", f"--object-store-memory={100 << 20}"]
         head = self.daemon("ray", "start", "--head", "--block", *options)
 
