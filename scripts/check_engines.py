@@ -173,7 +173,7 @@ def measure(engine, folder):
         took = []
         for attempt in range(2):
             began = time.monotonic()
-            must(engine, engine.begin(folder / "plan.toml", folder / f"nothing-{parts}-{attempt}", parts))
+            must(engine, engine.begin(folder / "plan.toml", folder / f"{engine.name}-{parts}-{attempt}", parts))
             took.append(time.monotonic() - began)
         return min(took)
 

@@ -149,7 +149,7 @@ class Parallel(Engine):
 
 class Slurm(Engine):
     name = "slurm"
-    tasks = 40
+    tasks = 100
 
     def start(self):
         folder, node = self.folder, socket.gethostname().partition(".")[0]
