@@ -233,7 +233,8 @@ class Ray(Engine):
         port = tcp_port()
         self.address = f"127.0.0.1:{port}"
         options = ["--node-ip-address=127.0.0.1", f"--port={port}", "--min-worker-port=0", "--max-worker-port=0"]
-        options += [f"--num-cpus={WORKERS}", "--num-gpus=0", "--include-dashboard=false", "--disable-usage-stats"]
+        options += [f"--num-cpus={WORKERS}", "--num-gpus=0"]
+        options += ["--include-dashboard=false", "--disable-usage-stats"]
         options += [f"--dashboard-agent-listen-port={tcp_port()}"]
         options += [f"--temp-dir={self.folder}/ray", f"--object-store-memory={100 << 20}"]
         head = self.daemon("ray", "start", "--head", "--block", *options)
