@@ -141,7 +141,8 @@ impl Problem {
     ///
     /// `producers` maps prefixes to node names. Directed links `2·i` and `2·i + 1` are the two directions of a link.
     pub fn new(scenario: &ScenarioInfo, producers: &BTreeMap<String, Vec<String>>) -> Problem {
-        let node = |name: &str| scenario.nodes.iter().position(|n| n.name == name);
+        let numbers = scenario.node_numbers();
+        let node = |name: &str| numbers.get(name).copied();
         let links: Vec<DirectedLink> = (scenario.links.iter().enumerate())
             .map(|(i, l)| DirectedLink {
                 name: l.name.clone(),
