@@ -72,9 +72,8 @@ fn layers(scenario: &ScenarioInfo, edges: &[(usize, usize)]) -> Option<Vec<Vec<u
     let adjacency = neighbours(n, edges);
     let mut depth = vec![usize::MAX; n];
     let with_consumers: BTreeSet<&str> = scenario.consumers.iter().map(|c| c.node.as_str()).collect();
-    let sources = (0..n).filter(|i| {
-        scenario.nodes[*i].role == "consumer" || with_consumers.contains(scenario.nodes[*i].name.as_str())
-    });
+    let sources = (0..n)
+        .filter(|i| scenario.nodes[*i].role == "consumer" || with_consumers.contains(scenario.nodes[*i].name.as_str()));
     let mut open: VecDeque<usize> = sources.collect();
     open.iter().for_each(|i| depth[*i] = 0);
     while let Some(i) = open.pop_front() {

@@ -25,6 +25,10 @@ pub(super) fn fair(scenario: &Scenario) -> Optimum {
     if scenario.consumers.iter().any(|c| !c.traffic.is_long_lived()) {
         return Optimum::undefined("not every consumer is a long-lived fetch");
     }
+    // Before the routes are computed, which take memory for every flow and link.
+    if let Err(reason) = physical(scenario).check_size() {
+        return Optimum::undefined(reason.to_string());
+    }
     match routed(scenario) {
         Ok(routed) => {
             let mut optimum = routed.solve();

@@ -1,8 +1,8 @@
 //! Result folders: written either completely or not at all.
 
+use super::subjects::Subjects;
 #[cfg(any(test, feature = "parquet"))]
 use super::tables::{self, Labelled};
-use super::subjects::Subjects;
 use super::{Comparison, Error, SeriesKind, csv, parse_document};
 use std::fs;
 use std::io;

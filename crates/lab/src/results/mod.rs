@@ -24,8 +24,8 @@ mod table;
 pub mod tables;
 mod thin;
 
-pub use aggregate::{Aggregate, Summary, ZeroSpread, aggregate, drops, zero_spread};
 use aggregate::aggregate_of_runs;
+pub use aggregate::{Aggregate, Summary, ZeroSpread, aggregate, drops, zero_spread};
 pub use cases::{CaseResult, CaseResults};
 pub use control::{ControlRun, SWITCH, SwitchRun};
 pub use cross::CrossRun;

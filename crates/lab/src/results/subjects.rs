@@ -70,8 +70,9 @@ impl Subjects {
         if columns.len() < 4 || columns[..3] != ["scheme", "seed", "name"] {
             return Err(damaged(0, "the columns do not begin with \"scheme,seed,name\""));
         }
-        let places: BTreeMap<(String, String), usize> =
-            (comparison.runs.iter().enumerate()).map(|(i, run)| ((run.scheme.clone(), run.seed.to_string()), i)).collect();
+        let places: BTreeMap<(String, String), usize> = (comparison.runs.iter().enumerate())
+            .map(|(i, run)| ((run.scheme.clone(), run.seed.to_string()), i))
+            .collect();
         for (at, line) in lines {
             let row = fields(line).filter(|row| row.len() == columns.len());
             let mut row = row.ok_or_else(|| damaged(at, &format!("not {} fields", columns.len())))?;
@@ -157,4 +158,69 @@ fn plain(text: String) -> Value {
 
 fn parsed<T: DeserializeOwned>(value: Value) -> Result<T, String> {
     serde_json::from_value(value).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::{Drops, LinkRun, NodeRun};
+
+    fn comparison() -> Comparison {
+        let link = |i: usize| LinkRun {
+            name: format!("A{i}>B,\"{i}\""),
+            utilization: 1.0 / 3.0,
+            queue_p99_ms: (i % 2 == 0).then_some(1.25),
+            queue_max_packets: 7,
+            drops: Drops { overflow: 3, ..Drops::default() },
+            ..LinkRun::default()
+        };
+        let node = |i: usize| NodeRun { name: format!("N{i}"), interests: 1152921504606846976, ..NodeRun::default() };
+        let run = |seed| Run {
+            scheme: "a,b".into(),
+            seed,
+            links: (0..=MANY).map(link).collect(),
+            nodes: (0..=MANY).map(node).collect(),
+            ..Run::default()
+        };
+        Comparison { runs: vec![run(1), run(2)], ..Comparison::default() }
+    }
+
+    #[test]
+    fn results_of_257_links_and_nodes_are_in_files_of_their_own_and_read_back() {
+        let all = comparison();
+        let document: Value = serde_json::from_str(&all.to_summary()).unwrap();
+        assert!(
+            document["runs"][0]["links"].as_array().unwrap().is_empty() && document["runs"][0].get("nodes").is_none()
+        );
+        let metrics = document["aggregates"][0]["metrics"].as_object().unwrap();
+        assert!(metrics.contains_key("goodput_mbps") && metrics.keys().all(|name| !name.starts_with("links.")));
+        let files = crate::results::files(&all, crate::results::SeriesOf::First);
+        let names: Vec<&str> = files.iter().map(|file| file.0.as_str()).collect();
+        assert_eq!(names, ["summary.json", "summary/links.csv", "summary/nodes.csv"]);
+        let text = std::str::from_utf8(&files[1].1).unwrap();
+        assert!(text.starts_with("scheme,seed,name,drops.bound,drops.down,"), "{text:.80}");
+        assert_eq!(text.lines().count(), 1 + 2 * 257);
+        let back = crate::results::from_files(&files).unwrap();
+        assert_eq!((back.runs[1].links.len(), back.runs[1].nodes.len()), (257, 257));
+        assert_eq!(back.runs[1].nodes, all.runs[1].nodes);
+        let (link, was) = (&back.runs[1].links[1], &all.runs[1].links[1]);
+        assert_eq!(*link, LinkRun { utilization: 0.333_333_333, ..was.clone() });
+        assert_eq!(crate::results::files(&back, crate::results::SeriesOf::First), files);
+    }
+
+    #[test]
+    fn damaged_files_are_rejected_with_the_line() {
+        let all = comparison();
+        let text = Subjects::Nodes.write(&all);
+        let fault = |text: &str| {
+            let mut empty = all.clone();
+            Subjects::ALL.into_iter().for_each(|subjects| empty.runs.iter_mut().for_each(|run| subjects.clear(run)));
+            Subjects::Nodes.read(&mut empty, text, "nodes.csv").unwrap_err().to_string()
+        };
+        assert!(fault("").contains("nodes.csv: line 1: the columns do not begin"));
+        assert!(fault(&text.replacen(",1,N0,", ",9,N0,", 1)).contains("line 2: no run of \"a,b\" with seed 9"));
+        assert!(fault(&text.replacen(",1,N1,", ",1,N1,7,", 1)).contains("line 3: not "));
+        assert!(fault(&text.replacen("1152921504606846976", "x", 1)).contains("line 2: invalid type"));
+        assert!(fault(&text.replacen("interests", "interest", 1)).contains("missing field `interests`"));
+    }
 }

@@ -159,7 +159,8 @@ mod tests {
                     ..LinkRun::default()
                 })
                 .collect();
-            run.nodes = (0..count).map(|i| NodeRun { name: name(i), interests: i as u64, ..NodeRun::default() }).collect();
+            run.nodes =
+                (0..count).map(|i| NodeRun { name: name(i), interests: i as u64, ..NodeRun::default() }).collect();
             run.series = Series { bin_s: 0.1, ..Series::default() };
             for kind in SeriesKind::ALL {
                 let key = |i: usize| kind.keys().iter().map(|_| name(i)).collect();
