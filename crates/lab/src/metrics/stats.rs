@@ -221,7 +221,7 @@ mod tests {
     fn the_longest_span_is_recorded_without_overflow() {
         let mut histogram = Histogram::new();
         histogram.record(Duration::MAX);
-        assert!(histogram.buckets.len() < 40_000);
+        assert!(histogram.buckets.0.len() < 40_000 / STRETCH);
         assert!(histogram.quantile(0.5).unwrap() > 1.8e19);
     }
 

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 /// Tables of at most this many subjects are kept whole, as are summaries in `summary.json`.
 pub const MANY: usize = 256;
 /// Rows, one for each subject and bin, that the tables of consumers keep for all schemes together.
-const CONSUMER_ROWS: usize = 40_000;
+const CONSUMER_ROWS: usize = 30_000;
 /// The same of every other table.
-const ROWS: usize = 16_000;
+const ROWS: usize = 12_000;
 /// Schemes that share these rows at most: more schemes make more rows.
 const SHARED: usize = 4;
 
@@ -184,22 +184,22 @@ mod tests {
 
     #[test]
     fn the_series_of_1_000_consumers_take_a_bounded_number_of_rows_and_a_note_says_which_are_there() {
-        // 2 schemes share 40 000 rows of consumers in 500 bins: 40 consumers; and 16 000 rows of links: 16.
+        // 2 schemes share 30 000 rows of consumers in 500 bins: 30 consumers; and 12 000 rows of links: 12.
         let mut all = comparison(1000, 500, 2);
         all.thin_series();
         let sizes = SeriesKind::ALL.map(|kind| all.runs[1].series.table(kind).len());
         // Network, consumers, paths, links, shares, nodes, packets, hops, flows.
-        assert_eq!(sizes, [1, 40, 16, 16, 16, 16, 16, 40, 40]);
+        assert_eq!(sizes, [1, 30, 12, 12, 12, 12, 12, 30, 30]);
         let links: Vec<&str> = all.runs[0].series.table(SeriesKind::Links).iter().map(|r| &*r.key[0]).collect();
         assert_eq!(links[..3], ["X3", "X13", "X23"]);
-        assert_eq!(all.runs[0].series.table(SeriesKind::Nodes)[0].key, ["X984"]);
-        // Every twenty-fifth consumer.
+        assert_eq!(all.runs[0].series.table(SeriesKind::Nodes)[0].key, ["X988"]);
+        // Every thirty-third or thirty-fourth consumer.
         let consumers: Vec<&str> = all.runs[0].series.table(SeriesKind::Consumers).iter().map(|r| &*r.key[0]).collect();
-        assert_eq!((consumers[0], consumers[1], consumers[39]), ("X24", "X49", "X999"));
+        assert_eq!((consumers[0], consumers[1], consumers[29]), ("X33", "X66", "X999"));
         assert_eq!(
             all.scenario.notes,
-            ["a large network: series hold 40 of 1000 consumers, at even distances in their order, the 16 of 1000 \
-              link directions busiest, the 16 of 1000 nodes with the most Interests, the 16 of 1000 forwarding shares \
+            ["a large network: series hold 30 of 1000 consumers, at even distances in their order, the 12 of 1000 \
+              link directions busiest, the 12 of 1000 nodes with the most Interests, the 12 of 1000 forwarding shares \
               that changed most; the results of all are in the summaries"]
         );
         assert_eq!((all.runs[0].links.len(), all.runs[0].nodes.len()), (1000, 1000));
