@@ -40,6 +40,8 @@ impl Fib {
         let Some(entry) = self.hops.get_mut(prefix.index()) else { return false };
         entry.clear();
         entry.extend(hops);
+        // Large networks have millions of entries, most with one next hop.
+        entry.shrink_to_fit();
         entry.sort_by_key(|hop| hop.cost);
         true
     }

@@ -5,7 +5,8 @@ use super::lines::{Band, EventMark, Grid, Line, Panel};
 use super::style::FEW;
 use super::svg::Figure;
 use super::{bars, topology};
-use ndnweir_lab::results::{Aggregate, Comparison, Run, SeriesKind};
+use ndnweir_lab::results::{Aggregate, Comparison, ConsumerInfo, Rows, Run, SeriesKind};
+use std::collections::BTreeMap;
 
 /// Maximum number of consumers drawn as lines; more are drawn as bands.
 const MAX_LINES: usize = 4;
@@ -164,9 +165,11 @@ impl<'a> FigureRuns<'a> {
         let names: Vec<&str> = self.comparison.scenario.consumers.iter().map(|c| c.name.as_str()).collect();
         let many = names.len() > MAX_LINES;
         let mut caption = if many {
+            let stored = self.runs().map(|(_, run)| run.series.table(SeriesKind::Consumers).len()).max().unwrap_or(0);
+            let of = if stored < names.len() { format!(" of {}", names.len()) } else { String::new() };
             format!(
-                "{} consumers: light band from least to most, dark band the middle half, line the median.",
-                names.len()
+                "{}{of} consumers: light band from least to most, dark band the middle half, line the median.",
+                stored.min(names.len()),
             )
         } else {
             "A line for each consumer.".to_owned()
@@ -179,6 +182,8 @@ impl<'a> FigureRuns<'a> {
         let mut grid = self.grid(id, title, y_label, caption);
         let kinds =
             if many { kinds(&self.comparison.scenario.consumers) } else { vec![(String::new(), names.clone())] };
+        let infos: BTreeMap<&str, &ConsumerInfo> =
+            self.comparison.scenario.consumers.iter().map(|c| (c.name.as_str(), c)).collect();
         let panels = self.runs().flat_map(|(k, run)| kinds.iter().map(move |kind| (k, run, kind)));
         for (k, run, (kind, names)) in panels {
             let title = match kind.as_str() {
@@ -186,9 +191,12 @@ impl<'a> FigureRuns<'a> {
                 kind => format!("{}, {kind}", self.schemes[k]),
             };
             let mut panel = Panel { title, scheme: Some(k), ..Panel::default() };
+            let column = SeriesKind::Consumers.metrics().iter().position(|m| *m == metric);
+            let rows: BTreeMap<&str, &Rows> =
+                run.series.table(SeriesKind::Consumers).iter().map(|rows| (rows.key[0].as_str(), rows)).collect();
             let series = |name: &str| {
-                let values = run.series.get(SeriesKind::Consumers, &[name], metric)?;
-                Some(self.while_active(name, values))
+                let values = rows.get(name)?.columns.get(column?)?;
+                Some(self.while_active(infos.get(name).copied(), values))
             };
             if many {
                 let all: Vec<Vec<f64>> = names.iter().filter_map(|n| series(n)).collect();
@@ -210,8 +218,7 @@ impl<'a> FigureRuns<'a> {
     }
 
     /// Leaves out values from times in which the consumer is not active.
-    fn while_active(&self, name: &str, values: &[f64]) -> Vec<f64> {
-        let consumer = self.comparison.scenario.consumers.iter().find(|c| c.name == name);
+    fn while_active(&self, consumer: Option<&ConsumerInfo>, values: &[f64]) -> Vec<f64> {
         let (start, stop) = consumer.map_or((0.0, f64::MAX), |c| (c.start_s, c.stop_s.unwrap_or(f64::MAX)));
         let inside = |bin: usize| {
             let at = bin as f64 * self.bin_s;
@@ -234,12 +241,13 @@ impl<'a> FigureRuns<'a> {
     /// The most loaded links under any scheme, by utilisation and queueing time, highest first.
     fn bottlenecks(&self) -> Vec<&'a str> {
         let mut found: Vec<(u64, &str)> = Vec::new();
+        let mut place: BTreeMap<&str, usize> = BTreeMap::new();
         for (_, run) in self.runs() {
             for link in run.links.iter().filter(|l| l.utilization > 0.5) {
-                let weight = (link.utilization * 1e4) as u64 + (link.queue_ms * 10.0) as u64;
-                match found.iter_mut().find(|f| f.1 == link.name) {
-                    Some(f) => f.0 = f.0.max(weight),
-                    None => found.push((weight, &link.name)),
+                let at = *place.entry(&link.name).or_insert(found.len());
+                match found.get_mut(at) {
+                    Some(f) => f.0 = f.0.max(link.load()),
+                    None => found.push((link.load(), &link.name)),
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use super::style::{FEW, colour, mark, page_css, scripts};
 use super::svg::{Figure, escape};
-use super::{families, flows, player, series, tables};
+use super::{families, flows, player, series, tables, topology};
 use ndnweir_lab::results::agreement as compared;
 use ndnweir_lab::results::{Aggregate, Comparison};
 use std::fmt::Write;
@@ -50,9 +50,10 @@ pub fn page(comparison: &Comparison, all: &[Aggregate], figures: &[Figure]) -> S
     if !many {
         body.push_str(&tables::overview(comparison, all));
     }
-    body.push_str(&folded("Consumers", scenario.consumers.len() * all.len(), &tables::consumers(comparison, all)));
+    let consumers = scenario.consumers.len().min(tables::ROWS) * all.len();
+    body.push_str(&folded("Consumers", consumers, &tables::consumers(comparison, all)));
     body.push_str(&folded("Flows", scenario.consumers.len(), &flows::table(comparison, all)));
-    body.push_str(&folded("Links", scenario.links.len(), &tables::links(comparison, all)));
+    body.push_str(&folded("Links", scenario.links.len().min(tables::ROWS), &tables::links(comparison, all)));
     body.push_str(&tables::drop_causes(all));
     body.push_str(&repeat(comparison));
     body.push_str("</main>");
@@ -185,7 +186,16 @@ fn agreement(comparison: &Comparison, all: &[Aggregate]) -> String {
 fn topologies(comparison: &Comparison, figures: &[Figure], all: &[Aggregate]) -> String {
     let mut list = figures.iter().filter(|f| f.id.starts_with("topology"));
     let Some(first) = list.next() else {
-        return String::new();
+        let scenario = &comparison.scenario;
+        if topology::is_drawable(scenario) {
+            return String::new();
+        }
+        return format!(
+            "<h2 id=\"topology\">Topology</h2><p>Not drawn: {} nodes and {} links are more than can be seen. The table of \
+             links names the busiest.</p>",
+            scenario.nodes.len(),
+            scenario.links.len().div_ceil(2)
+        );
     };
     let mut out = format!("<h2 id=\"topology\">Topology</h2>{}", with_caption(first));
     if let Some(frames) = player::of(comparison) {

@@ -1,7 +1,7 @@
 //! Positions of the nodes of a network in a drawing.
 
 use ndnweir_lab::results::ScenarioInfo;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 const WIDTH: f64 = 1000.0;
 const MARGIN: (f64, f64) = (60.0, 40.0);
@@ -24,7 +24,8 @@ pub fn layout(scenario: &ScenarioInfo) -> Vec<(f64, f64)> {
 }
 
 fn edges(scenario: &ScenarioInfo) -> Vec<(usize, usize)> {
-    let index = |name: &str| scenario.nodes.iter().position(|n| n.name == name);
+    let numbers = scenario.node_numbers();
+    let index = |name: &str| numbers.get(name).copied();
     let mut edges: Vec<(usize, usize)> = (scenario.links.iter())
         .filter_map(|l| index(&l.from).zip(index(&l.to)))
         .filter(|(a, b)| a != b)
@@ -70,9 +71,9 @@ fn layers(scenario: &ScenarioInfo, edges: &[(usize, usize)]) -> Option<Vec<Vec<u
     let n = scenario.nodes.len();
     let adjacency = neighbours(n, edges);
     let mut depth = vec![usize::MAX; n];
-    let sources = (0..n).filter(|i| {
-        scenario.nodes[*i].role == "consumer" || scenario.consumers.iter().any(|c| c.node == scenario.nodes[*i].name)
-    });
+    let with_consumers: BTreeSet<&str> = scenario.consumers.iter().map(|c| c.node.as_str()).collect();
+    let sources = (0..n)
+        .filter(|i| scenario.nodes[*i].role == "consumer" || with_consumers.contains(scenario.nodes[*i].name.as_str()));
     let mut open: VecDeque<usize> = sources.collect();
     open.iter().for_each(|i| depth[*i] = 0);
     while let Some(i) = open.pop_front() {

@@ -18,6 +18,10 @@ pub fn of(comparison: &Comparison) -> Option<Value> {
         .filter_map(|(k, s)| Some((k, comparison.runs_of(s).find(|r| !r.series.table(SeriesKind::Links).is_empty())?)))
         .collect();
     let (_, first) = runs.first()?;
+    // Of large networks not all links have series.
+    if first.series.table(SeriesKind::Links).len() < links {
+        return None;
+    }
     let bins = first.series.len();
     let most = MAX_CHARACTERS / (3 * links.max(1) * MIN_FRAMES.min(bins.max(1)));
     let shown = runs.len().min(most);

@@ -4,6 +4,7 @@ use super::heat;
 use super::style::{FEW, colour, mark};
 use super::svg::escape;
 use ndnweir_lab::results::{Aggregate, Comparison};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// A table; the first `text` columns contain text, the others numbers. Cells are HTML.
@@ -73,12 +74,37 @@ fn metric(a: &Aggregate, name: &str) -> String {
     a.get(name).map_or_else(|| "–".to_owned(), |s| escape(&s.text()))
 }
 
-/// One row for each scheme and consumer; with more than twenty consumers only the extremes and the middle.
+/// Consumers or links listed when there are more: all of them are in the summaries.
+pub const ROWS: usize = 256;
+
+/// Those of the greatest values in any of the schemes, in their own order, and a sentence about the others.
+fn most<'a>(
+    mut names: Vec<&'a str>,
+    all: &[Aggregate],
+    value: impl Fn(&Aggregate, &str) -> f64,
+    which: &str,
+) -> (Vec<&'a str>, String) {
+    let more = names.len().saturating_sub(ROWS);
+    if more == 0 {
+        return (names, String::new());
+    }
+    let of = |name: &str| all.iter().map(|a| value(a, name)).fold(f64::MIN, f64::max);
+    let mut ranked: Vec<(f64, usize)> = names.iter().map(|name| of(name)).zip(0..).collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let kept: BTreeSet<usize> = ranked.into_iter().take(ROWS).map(|(_, at)| at).collect();
+    let mut at = 0..;
+    names.retain(|_| at.next().is_some_and(|at| kept.contains(&at)));
+    (names, format!("<p>The {ROWS} {which}; {more} more are in the summaries beside this page.</p>"))
+}
+
+/// One row for each scheme and consumer; of more than [`ROWS`] consumers those of the lowest goodput.
 pub fn consumers(comparison: &Comparison, all: &[Aggregate]) -> String {
     let names: Vec<&str> = comparison.scenario.consumers.iter().map(|c| c.name.as_str()).collect();
     if names.is_empty() || all.is_empty() {
         return String::new();
     }
+    let goodput = |a: &Aggregate, name: &str| -a.mean(&format!("consumers.{name}.goodput_mbps")).unwrap_or(0.0);
+    let (names, note) = most(names, all, goodput, "consumers of the lowest goodput under any scheme");
     let finite = all.iter().any(|a| names.iter().any(|n| a.get(&format!("consumers.{n}.completion_s")).is_some()));
     let optimum = comparison.optimum.total_mbps.is_some();
     let mut headings = vec!["scheme", "consumer", "goodput Mbit/s"];
@@ -135,7 +161,7 @@ pub fn consumers(comparison: &Comparison, all: &[Aggregate]) -> String {
             rows.push(row);
         }
     }
-    html(&headings, &rows, 2)
+    html(&headings, &rows, 2) + &note
 }
 
 /// One row for each link direction that carried packets, with utilisation and queueing columns for each scheme.
@@ -148,6 +174,8 @@ pub fn links(comparison: &Comparison, all: &[Aggregate]) -> String {
     if all.len() > FEW {
         return links_by_scheme(comparison, all, &names);
     }
+    let load = |a: &Aggregate, name: &str| a.mean(&format!("links.{name}.utilization")).unwrap_or(0.0);
+    let (names, note) = most(names, all, load, "links that were used most");
     let mut headings = vec!["link".to_owned(), "rate Mbit/s".to_owned()];
     let optimum = comparison.optimum.total_mbps.is_some();
     headings.extend(optimum.then(|| "optimum".to_owned()));
@@ -171,7 +199,7 @@ pub fn links(comparison: &Comparison, all: &[Aggregate]) -> String {
         rows.push(row);
     }
     let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
-    html(&headings, &rows, 1)
+    html(&headings, &rows, 1) + &note
 }
 
 /// Links listed when there is a row for each link and scheme: those that were used most under any scheme.
@@ -181,9 +209,10 @@ const BUSIEST: usize = 6;
 fn links_by_scheme(comparison: &Comparison, all: &[Aggregate], names: &[&str]) -> String {
     let used = |a: &Aggregate, name: &str| a.mean(&format!("links.{name}.utilization")).unwrap_or(0.0);
     let most = |name: &str| all.iter().map(|a| used(a, name)).fold(0.0, f64::max);
-    let mut busiest = names.to_vec();
-    busiest.sort_by(|a, b| most(b).total_cmp(&most(a)));
+    let mut busiest: Vec<(f64, &str)> = names.iter().map(|name| (most(name), *name)).collect();
+    busiest.sort_by(|a, b| b.0.total_cmp(&a.0));
     busiest.truncate(BUSIEST);
+    let busiest: Vec<&str> = busiest.into_iter().map(|(_, name)| name).collect();
     let load = |name: &str| comparison.optimum.links.iter().find(|l| l.name == name).map(|l| l.utilization);
     let percent = |share: Option<f64>| share.map(|u| format!("{:.1} %", 100.0 * u)).unwrap_or_default();
     let rate = |name: &str| comparison.scenario.links.iter().find(|l| l.name == name).map(|l| l.rate_mbps.to_string());

@@ -2,9 +2,19 @@
 
 use super::svg::{Anchor, Canvas, Figure, px, shorten};
 use ndnweir_lab::results::{Run, ScenarioInfo};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 const WIDTH: f64 = 1000.0;
+/// Nodes and link directions of a network that is drawn, at most.
+pub const MAX_NODES: usize = 1_000;
+const MAX_LINKS: usize = 4_000;
+
+/// Whether the network is small enough for a drawing, which grows with its links and takes time that grows with the
+/// square of its nodes.
+pub fn is_drawable(scenario: &ScenarioInfo) -> bool {
+    scenario.nodes.len() <= MAX_NODES && scenario.links.len() <= MAX_LINKS
+}
 
 /// Rounds a number so that it is shown as in a scenario file.
 fn plain(x: f64) -> f64 {
@@ -17,19 +27,19 @@ fn step(utilization: f64) -> usize {
 
 /// The topology, coloured by the utilisation in a run, or without colours if there is no run. `None` without nodes.
 pub fn topology(scenario: &ScenarioInfo, run: Option<&Run>, id: &str) -> Option<Figure> {
-    if scenario.nodes.is_empty() {
+    if scenario.nodes.is_empty() || !is_drawable(scenario) {
         return None;
     }
     let places = super::layout::layout(scenario);
     let height = places.iter().map(|p| p.1).fold(0.0, f64::max) + 40.0;
-    let index = |name: &str| scenario.nodes.iter().position(|n| n.name == name);
+    let numbers = scenario.node_numbers();
+    let index = |name: &str| numbers.get(name).copied();
     let mut canvas = Canvas::default();
     let degree = |name: &str| scenario.links.iter().step_by(2).filter(|l| l.from == name || l.to == name).count();
     let crowded = scenario.links.len() > 60;
-    let load = |i: usize| {
-        let name = &scenario.links[i].name;
-        run.and_then(|r| r.links.iter().find(|l| l.name == *name)).map_or(0.0, |l| l.utilization)
-    };
+    let loads: BTreeMap<&str, f64> =
+        run.iter().flat_map(|r| &r.links).map(|l| (l.name.as_str(), l.utilization)).collect();
+    let load = |i: usize| loads.get(scenario.links[i].name.as_str()).copied().unwrap_or(0.0);
     for i in (0..scenario.links.len()).rev() {
         let link = &scenario.links[i];
         let (Some(a), Some(b)) = (index(&link.from), index(&link.to)) else {

@@ -307,3 +307,88 @@ fn events_are_marked_in_every_figure_over_time_and_listed() {
     assert!(page.contains("id=\"events\"") && page.contains("<td class=\"t\">at once</td>"));
     assert!(!report::page(&small()).contains("class=\"event\""));
 }
+
+/// A ring of nodes with a consumer on each, one scheme, and numbers that take many digits.
+fn ring(nodes: usize, bins: usize) -> Comparison {
+    let name = |i: usize| format!("N{}", i % nodes);
+    let mut case = Comparison::default();
+    let scenario = &mut case.scenario;
+    scenario.bin_s = 0.1;
+    scenario.nodes = (0..nodes).map(|i| results::NodeInfo { name: name(i), ..Default::default() }).collect();
+    let directions = (0..nodes).flat_map(|i| [(name(i), name(i + 1)), (name(i + 1), name(i))]);
+    scenario.links = directions
+        .map(|(from, to)| results::LinkInfo {
+            name: format!("{from}>{to}"),
+            from,
+            to,
+            rate_mbps: 100.0,
+            ..Default::default()
+        })
+        .collect();
+    scenario.consumers = (0..nodes)
+        .map(|i| results::ConsumerInfo { name: format!("C{i}"), node: name(i), long_lived: true, ..Default::default() })
+        .collect();
+    let mut run = results::Run { scheme: "aimd".into(), seed: 1, ..Default::default() };
+    let third = |i: usize| (i + 1) as f64 / 3.0;
+    let links = scenario.links.iter().enumerate();
+    run.links = links
+        .map(|(i, l)| results::LinkRun {
+            name: l.name.clone(),
+            utilization: 1.0 / third(i + 9),
+            queue_ms: third(i),
+            ..Default::default()
+        })
+        .collect();
+    run.nodes = (scenario.nodes.iter().zip(1..))
+        .map(|(node, interests)| results::NodeRun { name: node.name.clone(), interests, ..Default::default() })
+        .collect();
+    let subjects = |kind: results::SeriesKind| -> Vec<String> {
+        use results::SeriesKind::{Links, Network, Nodes, Packets};
+        match kind {
+            Network => vec![String::new()],
+            Links | Packets => scenario.links.iter().map(|l| l.name.clone()).collect(),
+            Nodes => scenario.nodes.iter().map(|n| n.name.clone()).collect(),
+            _ => scenario.consumers.iter().map(|c| c.name.clone()).collect(),
+        }
+    };
+    run.series.bin_s = 0.1;
+    for kind in results::SeriesKind::ALL {
+        let columns = vec![(0..bins).map(third).collect::<Vec<f64>>(); kind.metrics().len()];
+        let rows = subjects(kind).into_iter().map(|subject| results::Rows {
+            key: kind.keys().iter().map(|_| subject.clone()).collect(),
+            columns: columns.clone(),
+        });
+        run.series.tables[kind as usize] = rows.collect();
+    }
+    case.runs.push(run);
+    case
+}
+
+#[test]
+fn a_folder_of_1_200_consumers_has_less_than_10_mb_and_every_link_in_its_summary() {
+    let mut case = ring(1200, 100);
+    let size = |case: &Comparison| results::files(case, SeriesOf::First).iter().map(|f| f.1.len()).sum::<usize>();
+    let whole = size(&case);
+    case.thin_series();
+    let root = temp("large");
+    let dir = root.join("out");
+    report::write(&case, &dir, SeriesOf::First).unwrap();
+    assert_eq!(entries(&dir), ["figures", "report.html", "series", "summary", "summary.json"]);
+    let page = std::fs::read_to_string(dir.join("report.html")).unwrap();
+    let total = size(&case) + 2 * page.len();
+    assert!(whole > 30_000_000 && total < 10_000_000, "{total} of {whole}");
+    let back = results::read(&dir).unwrap();
+    assert_eq!((back.runs[0].links.len(), back.runs[0].nodes.len()), (2400, 1200));
+    assert!(
+        page.contains("Not drawn: 1200 nodes and 1200 links") && page.contains("series hold 300 of 1200 consumers")
+    );
+    assert!(page.contains("300 of 1200 consumers: light band") && page.contains("944 more are in the summaries"));
+    assert!(page.matches("<tr>").count() < 2 * 256 + 50);
+    assert!(!dir.join("figures/topology.svg").exists());
+    report::redraw(&dir).unwrap();
+    assert!(std::fs::read_to_string(dir.join("report.html")).unwrap() == page);
+    // An older folder's files do not stay beside new results.
+    report::write(&small(), &dir, SeriesOf::First).unwrap();
+    assert_eq!(entries(&dir), ["figures", "report.html", "series", "summary.json"]);
+    std::fs::remove_dir_all(root).unwrap();
+}

@@ -3,10 +3,12 @@
 use crate::network::{Consumer, Direction, Impairment, Link, Network, NodeKind, Producer, Retry, Routing, Traffic};
 use crate::observer::NoObserver;
 use crate::{Outcome, RunOptions};
+use ndnweir_core::ctx::Rng;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use serde_json::json;
+use std::collections::BTreeSet;
 
 /// Content bytes of a Data in all cases, as in the reference runs of ndnSIM.
 pub const PAYLOAD: u32 = 1024;
@@ -28,6 +30,8 @@ pub struct Case {
     pub network: Network,
     /// The scheme.
     pub scheme: Scheme,
+    /// Whether the caller should record everything that a result folder has.
+    pub recorded: bool,
 }
 
 /// The counts of a case; the caller adds how long it took.
@@ -57,7 +61,8 @@ impl Case {
 }
 
 impl Work {
-    fn of(outcome: &Outcome) -> Work {
+    /// The counts of a run.
+    pub fn of(outcome: &Outcome) -> Work {
         Work {
             packet_hops: outcome.packet_hops,
             events: outcome.events,
@@ -149,6 +154,58 @@ pub fn grid(side: usize, gap: Duration, duration: Duration) -> Network {
     }
 }
 
+/// A network of random links.
+#[derive(Clone, Copy, Debug)]
+pub struct RandomNetwork {
+    /// Nodes.
+    pub nodes: usize,
+    /// Links: a random tree and others between random nodes, of 1 to 10 ms.
+    pub links: usize,
+    /// The rate of each.
+    pub rate: Rate,
+    /// Fetches without end, each of a prefix in turn.
+    pub flows: usize,
+    /// Prefixes, each with one producer.
+    pub prefixes: u32,
+}
+
+/// The random network of this description: the same on every machine.
+pub fn random(of: RandomNetwork, duration: Duration) -> Network {
+    let mut rng = Rng::derive(1, &[of.nodes as u64, of.links as u64]);
+    let mut draw = |below: usize| rng.below(below as u64) as usize;
+    let mut ends: BTreeSet<(usize, usize)> = (1..of.nodes).map(|node| (draw(node), node)).collect();
+    while ends.len() < of.links {
+        let (a, b) = (draw(of.nodes), draw(of.nodes));
+        if a != b {
+            ends.insert((a.min(b), a.max(b)));
+        }
+    }
+    let links = ends.into_iter().map(|(a, b)| {
+        let delay = Duration::from_millis(1 + draw(10) as u64);
+        link(a, b, of.rate, delay, 100)
+    });
+    let links = links.collect();
+    let producers: Vec<Producer> = (0..of.prefixes).map(|prefix| producer(draw(of.nodes), prefix)).collect();
+    let fetch = |i: usize| {
+        let prefix = i % of.prefixes as usize;
+        // On any other node than the producer.
+        let node = (producers[prefix].node + 1 + draw(of.nodes - 1)) % of.nodes;
+        consumer(node, prefix as u32, Traffic::Fetch { segments: None, consumer: None })
+    };
+    let consumers = (0..of.flows).map(fetch).collect();
+    Network {
+        nodes: nodes(of.nodes),
+        links,
+        prefixes: of.prefixes,
+        producers,
+        consumers,
+        duration,
+        start_jitter: Duration::from_millis(5),
+        sampling: Duration::from_millis(100),
+        ..Network::default()
+    }
+}
+
 /// A chain of 8 long links with one fetch of a fixed window, so that about `packets` are in flight.
 pub fn pipe(packets: u32, hops: u64) -> (Network, Scheme) {
     let rate = Rate::from_mbps(100_000.0);
@@ -181,7 +238,7 @@ fn fixed() -> Scheme {
 
 /// All cases; `scale` in (0, 1] shortens all of them.
 pub fn cases(scale: f64) -> Vec<Case> {
-    let plain = |name, summary, network| Case { name, summary, network, scheme: fixed() };
+    let plain = |name, summary, network| Case { name, summary, network, scheme: fixed(), recorded: false };
     let ms = Duration::from_millis;
     let window = json!({ "consumer": { "name": "fixed", "window": 60.0 } });
     let dumbbell = Case {
@@ -189,10 +246,19 @@ pub fn cases(scale: f64) -> Vec<Case> {
         summary: "two fetches over 10 Mbit/s, 10 ms",
         network: dumbbell(Rate::from_mbps(10.0), ms(10), 100, Duration::from_millis(600_000).scale(scale)),
         scheme: Scheme::resolve("fixed-window", &window).unwrap_or_else(|_| fixed()),
+        recorded: false,
+    };
+    let recorded_dumbbell = Case {
+        name: "recorded-dumbbell",
+        summary: "the same with everything recorded",
+        network: Network { sampling: ms(100), ..dumbbell.network.clone() },
+        recorded: true,
+        ..dumbbell.clone()
     };
     let grid = |gap, duration: Duration| grid(10, gap, duration.scale(scale));
     let mut cases = vec![
         dumbbell,
+        recorded_dumbbell,
         plain("grid", "10×10, 1 Gbit/s, 10 ms, 20 consumers at 1000 Interests/s", grid(ms(1), ms(20_000))),
     ];
     for (name, summary, packets) in [
@@ -201,7 +267,18 @@ pub fn cases(scale: f64) -> Vec<Case> {
         ("pipe-1e6", "10⁶ packets in flight on 8 links", 1_000_000),
     ] {
         let (network, scheme) = pipe(packets, (4.8e7 * scale) as u64);
-        cases.push(Case { name, summary, network, scheme });
+        cases.push(Case { name, summary, network, scheme, recorded: false });
     }
+    let thousand = RandomNetwork { nodes: 1000, links: 2000, rate: Rate::from_mbps(100.0), flows: 1000, prefixes: 50 };
+    let (few, many) = ("1,000 nodes, 2,000 links of 100 Mbit/s", "10,000 nodes, 20,000 links of 10 Mbit/s");
+    let mut large = |name, summary, of, duration: Duration| {
+        let scheme = Scheme::named("aimd").unwrap_or_else(|_| fixed());
+        let network = random(of, duration.scale(scale));
+        cases.push(Case { name, summary, network, scheme, recorded: true });
+    };
+    large("random-1000", few, thousand, ms(5000));
+    let (rate, flows) = (Rate::from_mbps(10.0), 5000);
+    let all = RandomNetwork { nodes: 10_000, links: 20_000, rate, flows, prefixes: 250 };
+    large("random-10000", many, all, ms(2000));
     cases
 }

@@ -30,15 +30,16 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     }
     match args.json {
         true => print_json(&json!({ "cases": measured })),
-        false => {
-            print("\nOne core, full node pipelines, recording off. A packet-hop is one packet crossing one link.\n")
-        }
+        false => print(
+            "\nOne core, full node pipelines. A packet-hop is one packet crossing one link. Nothing is recorded, but in \
+                 recorded-dumbbell and random-… all that a\nresult folder has. Times include setting the network up.\n",
+        ),
     }
 }
 
 fn heading() -> String {
     format!(
-        "{:<10} {:>12} {:>14} {:>10} {:>12} {:>10} {:>10}  what\n",
+        "{:<17} {:>12} {:>14} {:>10} {:>12} {:>10} {:>10}  what\n",
         "case", "hops", "hops/s", "ns/hop", "in flight", "peak MiB", "B/pending"
     )
 }
@@ -46,7 +47,7 @@ fn heading() -> String {
 fn row(m: &Measurement) -> String {
     let optional = |value: Option<f64>| value.map_or("-".into(), |v| format!("{v:.0}"));
     format!(
-        "{:<10} {:>12} {:>14.0} {:>10.1} {:>12} {:>10} {:>10}  {}\n",
+        "{:<17} {:>12} {:>14.0} {:>10.1} {:>12} {:>10} {:>10}  {}\n",
         m.name,
         m.packet_hops,
         m.packet_hops_per_s,

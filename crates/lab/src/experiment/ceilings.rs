@@ -6,6 +6,7 @@ use ndnweir_scenario::{Routes as Fibs, Scenario};
 use ndnweir_sim::NetworkError;
 use ndnweir_sim::routing::{Availability, next_hops};
 use ndnweir_sim::topology::Topology;
+use std::collections::BTreeMap;
 
 /// The max-min fair rates of long-lived fetches.
 pub(super) fn fair(scenario: &Scenario) -> Optimum {
@@ -23,6 +24,10 @@ pub(super) fn fair(scenario: &Scenario) -> Optimum {
     }
     if scenario.consumers.iter().any(|c| !c.traffic.is_long_lived()) {
         return Optimum::undefined("not every consumer is a long-lived fetch");
+    }
+    // Before the routes are computed, which take memory for every flow and link.
+    if let Err(reason) = physical(scenario).check_size() {
+        return Optimum::undefined(reason.to_string());
     }
     match routed(scenario) {
         Ok(routed) => {
@@ -68,16 +73,20 @@ pub fn routed(scenario: &Scenario) -> Result<Problem, NetworkError> {
     let up = Availability::all(&topology);
     let long_lived = network.consumers.iter().filter(|c| c.traffic.is_long_lived());
     let prefixes: Vec<u32> = long_lived.map(|c| c.prefix).collect();
+    let mut by_prefix: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for (flow, prefix) in problem.flows.iter_mut().zip(prefixes) {
-        let serving = network.producers.iter().filter(|p| p.prefix == prefix).map(|p| p.node as u32);
-        let hops = next_hops(&topology, &up, &serving.collect::<Vec<_>>(), network.routing.routes);
-        // Interests are sent to a next hop; Data return in the opposite direction.
-        let leads = |c: &usize| {
-            let interest = &topology.channels[c ^ 1];
-            hops[interest.from as usize].iter().any(|hop| hop.face.0 == interest.out_face)
-        };
+        let leading = by_prefix.entry(prefix).or_insert_with(|| {
+            let serving = network.producers.iter().filter(|p| p.prefix == prefix).map(|p| p.node as u32);
+            let hops = next_hops(&topology, &up, &serving.collect::<Vec<_>>(), network.routing.routes);
+            // Interests are sent to a next hop; Data return in the opposite direction.
+            let leads = |c: &usize| {
+                let interest = &topology.channels[c ^ 1];
+                hops[interest.from as usize].iter().any(|hop| hop.face.0 == interest.out_face)
+            };
+            (0..topology.channels.len()).filter(leads).collect()
+        });
         if let AllowedLinks::Any { usable, .. } = &mut flow.routes {
-            *usable = Some((0..topology.channels.len()).filter(leads).collect());
+            *usable = Some(leading.clone());
         }
     }
     Ok(problem)

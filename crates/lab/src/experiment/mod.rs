@@ -154,17 +154,18 @@ impl Experiment {
         if runs.is_empty() {
             return Err(Error::Nothing);
         }
-        let comparison = Comparison {
+        let mut comparison = Comparison {
             scenario: inputs.info,
             partial: runs.len() < total,
             runs,
             optimum: optimum(&self.scenario),
             repeat: Repeat::default(),
         };
-        match zero_spread(&comparison).into_iter().next() {
-            Some(found) => Err(Error::NoSpread { scheme: found.scheme, seeds: found.seeds }),
-            None => Ok(comparison),
+        if let Some(found) = zero_spread(&comparison).into_iter().next() {
+            return Err(Error::NoSpread { scheme: found.scheme, seeds: found.seeds });
         }
+        comparison.thin_series();
+        Ok(comparison)
     }
 
     /// Runs one scheme with one seed on the inputs of the scenario; `None` if it was stopped before its end.

@@ -5,6 +5,7 @@ use crate::results;
 use crate::results::{ConsumerInfo, LinkInfo, NodeInfo};
 use ndnweir_core::units::{Bytes, Duration, Rate};
 use ndnweir_scenario::{Diagnostic, Direction, NodeKind, Scenario};
+use std::collections::BTreeSet;
 
 /// A diagnostic of the scenario's reader in one line.
 fn in_one_line(note: &Diagnostic) -> String {
@@ -16,10 +17,12 @@ fn in_one_line(note: &Diagnostic) -> String {
 pub(super) fn outline(scenario: &Scenario) -> results::ScenarioInfo {
     let run = &scenario.run;
     let payload = scenario.producers.first().map_or(Bytes::ZERO, |p| p.payload);
+    let producers: BTreeSet<usize> = scenario.producers.iter().map(|p| p.node).collect();
+    let consumers: BTreeSet<usize> = scenario.consumers.iter().map(|c| c.node).collect();
     let role = |i: usize, kind: NodeKind| match kind {
         NodeKind::Switch => "switch",
-        _ if scenario.producers.iter().any(|p| p.node == i) => "producer",
-        _ if scenario.consumers.iter().any(|c| c.node == i) => "consumer",
+        _ if producers.contains(&i) => "producer",
+        _ if consumers.contains(&i) => "consumer",
         _ => "router",
     };
     let nodes = scenario.nodes.iter().enumerate().map(|(i, node)| NodeInfo {

@@ -66,7 +66,8 @@ fn time(s: f64) -> Time {
 impl ScenarioInfo {
     /// The collector's input; scheme events with the given keys are kept.
     pub fn setup(&self, events: &[&str]) -> Setup {
-        let node = |name: &str| self.nodes.iter().position(|n| n.name == name).unwrap_or(0) as u32;
+        let numbers = self.node_numbers();
+        let node = |name: &str| numbers.get(name).copied().unwrap_or(0) as u32;
         Setup {
             nodes: self.nodes.iter().map(|n| n.name.clone()).collect(),
             links: self

@@ -11,7 +11,7 @@ const SUB_BITS: u32 = 9;
 /// Buckets are log-linear as in HdrHistogram: durations below 2¹⁰ ns exactly, above that 512 buckets per power of two.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Histogram {
-    buckets: Vec<u64>,
+    buckets: Buckets,
     count: u64,
     mean: f64,
     /// Sum of squared distances from the mean (Welford's recurrence; Chan's rule when merging).
@@ -36,14 +36,61 @@ pub(super) fn middle(index: usize, bits: u32) -> f64 {
     (low + 0.5) * (octave as f64).exp2()
 }
 
-/// The bucket that the `q`-quantile of `all` values is in, by the nearest-rank rule.
-pub(super) fn nearest_rank(mut counts: impl Iterator<Item = u64>, all: u64, q: f64) -> Option<usize> {
-    let rank = ((q * all as f64).ceil() as u64).min(all).max(1);
-    let mut seen = 0;
-    counts.position(|n| {
-        seen += n;
-        seen >= rank
-    })
+/// Buckets that get memory together.
+const STRETCH: usize = 32;
+
+/// Counts by bucket. Only stretches of buckets that have counts take memory: a large network has a histogram for each of
+/// its many links and consumers, whose values are near each other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Buckets(Vec<Option<Box<[u32; STRETCH]>>>);
+
+impl Buckets {
+    /// Adds to a bucket, up to 2³² − 1.
+    pub(super) fn add(&mut self, at: usize, more: u32) {
+        let stretch = at / STRETCH;
+        if stretch >= self.0.len() {
+            self.0.reserve_exact(stretch + 1 - self.0.len());
+            self.0.resize(stretch + 1, None);
+        }
+        let count = &mut self.0[stretch].get_or_insert_with(|| Box::new([0; STRETCH]))[at % STRETCH];
+        *count = count.saturating_add(more);
+    }
+
+    /// The stretches that have counts, each with its first bucket.
+    fn stretches(&self) -> impl Iterator<Item = (usize, &[u32; STRETCH])> {
+        let all = self.0.iter().enumerate();
+        all.filter_map(|(at, counts)| Some((at * STRETCH, counts.as_deref()?)))
+    }
+
+    fn merge(&mut self, other: &Buckets) {
+        for (first, counts) in other.stretches() {
+            (first..).zip(counts).filter(|(_, n)| **n > 0).for_each(|(at, n)| self.add(at, *n));
+        }
+    }
+
+    /// All counts together.
+    pub(super) fn total(&self) -> u64 {
+        self.stretches().flat_map(|(_, counts)| counts).map(|n| u64::from(*n)).sum()
+    }
+
+    /// The bucket that the `q`-quantile of `all` values is in, by the nearest-rank rule.
+    pub(super) fn nearest_rank(&self, all: u64, q: f64) -> Option<usize> {
+        let rank = ((q * all as f64).ceil() as u64).min(all).max(1);
+        let mut seen = 0;
+        self.stretches().find_map(|(first, counts)| {
+            let at = counts.iter().position(|n| {
+                seen += u64::from(*n);
+                seen >= rank
+            });
+            at.map(|at| first + at)
+        })
+    }
+
+    /// Bytes that the counts take.
+    #[cfg(test)]
+    fn bytes(&self) -> usize {
+        self.0.len() * size_of::<usize>() + self.stretches().count() * size_of::<[u32; STRETCH]>()
+    }
 }
 
 impl Histogram {
@@ -56,10 +103,7 @@ impl Histogram {
     pub fn record(&mut self, duration: Duration) {
         let ns = duration.nanos();
         let at = bucket(ns, SUB_BITS);
-        if at >= self.buckets.len() {
-            self.buckets.resize(at + 1, 0);
-        }
-        self.buckets[at] += 1;
+        self.buckets.add(at, 1);
         self.min = if self.count == 0 { ns } else { self.min.min(ns) };
         self.max = self.max.max(ns);
         self.count += 1;
@@ -73,12 +117,7 @@ impl Histogram {
         if other.count == 0 {
             return;
         }
-        if other.buckets.len() > self.buckets.len() {
-            self.buckets.resize(other.buckets.len(), 0);
-        }
-        for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
-            *mine += theirs;
-        }
+        self.buckets.merge(&other.buckets);
         let (a, b) = (self.count as f64, other.count as f64);
         let step = other.mean - self.mean;
         self.m2 += other.m2 + step * step * a * b / (a + b);
@@ -98,7 +137,7 @@ impl Histogram {
         if self.count == 0 {
             return None;
         }
-        let at = nearest_rank(self.buckets.iter().copied(), self.count, q);
+        let at = self.buckets.nearest_rank(self.count, q);
         Some(at.map_or(self.max as f64, |at| middle(at, SUB_BITS).clamp(self.min as f64, self.max as f64)))
     }
 
@@ -147,6 +186,14 @@ mod tests {
     use crate::results::mean_sd;
 
     #[test]
+    fn a_histogram_of_delays_from_100_to_200_ms_takes_less_than_8_kb() {
+        let mut all = Histogram::new();
+        (0..100_000).for_each(|n| all.record(Duration::from_nanos(100_000_000 + 1_000 * n)));
+        // 18 octaves of 512 buckets below 2²⁷ ns: 304 stretches of 8 bytes up to 200 ms, and 24 of 128 bytes with counts.
+        assert!(all.buckets.bytes() < 8_000, "{}", all.buckets.bytes());
+    }
+
+    #[test]
     fn quantiles_of_a_histogram_are_within_a_thousandth_of_the_sorted_list() {
         let mut histogram = Histogram::new();
         let mut list: Vec<u64> = (0..20_000u64).map(|i| i * i * 37 % 900_000_007 + 1).collect();
@@ -174,7 +221,7 @@ mod tests {
     fn the_longest_span_is_recorded_without_overflow() {
         let mut histogram = Histogram::new();
         histogram.record(Duration::MAX);
-        assert!(histogram.buckets.len() < 40_000);
+        assert!(histogram.buckets.0.len() < 40_000 / STRETCH);
         assert!(histogram.quantile(0.5).unwrap() > 1.8e19);
     }
 

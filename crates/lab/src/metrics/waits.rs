@@ -1,6 +1,6 @@
 //! Quantiles of the time that packets wait in the queues of links.
 
-use super::stats::{bucket, middle, nearest_rank};
+use super::stats::{Buckets, bucket, middle};
 use crate::results::Run;
 use ndnweir_core::packet::Packet;
 use ndnweir_core::units::Time;
@@ -20,14 +20,14 @@ const SUB_BITS: u32 = 6;
 pub struct Waits<'a> {
     window: Range<Time>,
     /// By direction: packets by bucket.
-    counts: Vec<Vec<u32>>,
+    counts: Vec<Buckets>,
     next: Option<&'a mut dyn PacketTap>,
 }
 
 impl<'a> Waits<'a> {
     /// A tap for this window and number of link directions.
     pub fn new(window: Range<Time>, links: usize, next: Option<&'a mut dyn PacketTap>) -> Waits<'a> {
-        Waits { window, counts: vec![Vec::new(); links], next }
+        Waits { window, counts: vec![Buckets::default(); links], next }
     }
 
     fn count(&mut self, waiting: Range<Time>, link: DirectedLinkId) {
@@ -35,18 +35,14 @@ impl<'a> Waits<'a> {
             && let Some(counts) = self.counts.get_mut(link.0 as usize)
         {
             let at = bucket(waiting.end.since(waiting.start).nanos(), SUB_BITS);
-            if at >= counts.len() {
-                counts.resize(at + 1, 0);
-            }
-            counts[at] = counts[at].saturating_add(1);
+            counts.add(at, 1);
         }
     }
 
     /// The 99th percentile of a direction by the nearest-rank rule, in ms; `None` without packets.
     fn p99_ms(&self, link: usize) -> Option<f64> {
         let counts = self.counts.get(link)?;
-        let all: u64 = counts.iter().map(|n| u64::from(*n)).sum();
-        let at = nearest_rank(counts.iter().map(|n| u64::from(*n)), all, 0.99)?;
+        let at = counts.nearest_rank(counts.total(), 0.99)?;
         Some(middle(at, SUB_BITS) / 1e6)
     }
 

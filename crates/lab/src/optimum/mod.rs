@@ -141,7 +141,8 @@ impl Problem {
     ///
     /// `producers` maps prefixes to node names. Directed links `2·i` and `2·i + 1` are the two directions of a link.
     pub fn new(scenario: &ScenarioInfo, producers: &BTreeMap<String, Vec<String>>) -> Problem {
-        let node = |name: &str| scenario.nodes.iter().position(|n| n.name == name);
+        let numbers = scenario.node_numbers();
+        let node = |name: &str| numbers.get(name).copied();
         let links: Vec<DirectedLink> = (scenario.links.iter().enumerate())
             .map(|(i, l)| DirectedLink {
                 name: l.name.clone(),
@@ -185,9 +186,8 @@ impl Problem {
             return Err(ProblemError::NoPayload);
         }
         let hops = if self.hops.is_empty() { self.links.len() } else { self.hops.len() };
-        let size = self.flows.len().saturating_mul(self.links.len());
-        if size > MAX_SIZE && !self.single_paths() {
-            return Err(ProblemError::TooLarge { flows: self.flows.len(), links: self.links.len() });
+        if !self.single_paths() {
+            self.check_size()?;
         }
         for flow in &self.flows {
             let local = match &flow.routes {
@@ -206,6 +206,15 @@ impl Problem {
             }
         }
         Ok(())
+    }
+
+    /// Checks that the problem is not too large to be tried, which does not depend on the routes.
+    ///
+    /// # Errors
+    /// [`ProblemError::TooLarge`].
+    pub fn check_size(&self) -> Result<(), ProblemError> {
+        let (flows, links) = (self.flows.len(), self.links.len());
+        if flows.saturating_mul(links) > MAX_SIZE { Err(ProblemError::TooLarge { flows, links }) } else { Ok(()) }
     }
 
     fn single_paths(&self) -> bool {

@@ -60,24 +60,7 @@ impl Run {
     /// Every defined metric with a dotted name: `goodput_mbps`, `delay_ms.p99`, `consumers.C1.goodput_mbps`,
     /// `consumers.C1.paths.P1>R1>C1.goodput_mbps`, `links.R1>R2.queue_ms`, `shares.R1./a.R1>R2`.
     pub fn scalars(&self) -> Vec<(String, f64)> {
-        let mut all = Scalars::default();
-        all.put("", "goodput_mbps", Some(self.goodput_mbps));
-        all.put("", "jain", self.jain);
-        all.put("", "worst_share", self.worst_share);
-        all.put("", "loss_mbps", Some(self.loss_mbps));
-        all.delay("", "delay_ms", self.delay_ms.as_ref());
-        all.put("", "bottleneck_utilization", self.bottleneck_utilization);
-        all.put("", "bottleneck_queue_ms", self.bottleneck_queue_ms);
-        all.put("", "interest_overhead", self.interest_overhead);
-        for (number, recovery) in (1..).zip(&self.recoveries) {
-            let number: u32 = number;
-            all.put("recovery_s.", &number.to_string(), recovery.recovery_s);
-        }
-        for (name, value) in self.slowdown.iter().flat_map(Slowdown::values) {
-            all.put("slowdown.", name, Some(value));
-        }
-        all.counts("", &[("marks", self.marks), ("nacks", self.nacks), ("retransmissions", self.retransmissions)]);
-        all.counts("drops.", &drops(&self.drops));
+        let mut all = self.totals();
         for c in &self.consumers {
             let at = format!("consumers.{}.", c.name);
             all.put(&at, "goodput_mbps", Some(c.goodput_mbps));
@@ -133,6 +116,32 @@ impl Run {
             all.put(&at, "cs_packets", Some(n.cs_packets));
             all.put(&at, "pit_entries", Some(n.pit_entries));
         }
+        for s in &self.shares {
+            all.put("", &format!("shares.{}.{}.{}", s.node, s.prefix, s.link), Some(s.share));
+        }
+        all.0
+    }
+
+    /// The same without what consumers, links, nodes and shares have.
+    fn totals(&self) -> Scalars {
+        let mut all = Scalars::default();
+        all.put("", "goodput_mbps", Some(self.goodput_mbps));
+        all.put("", "jain", self.jain);
+        all.put("", "worst_share", self.worst_share);
+        all.put("", "loss_mbps", Some(self.loss_mbps));
+        all.delay("", "delay_ms", self.delay_ms.as_ref());
+        all.put("", "bottleneck_utilization", self.bottleneck_utilization);
+        all.put("", "bottleneck_queue_ms", self.bottleneck_queue_ms);
+        all.put("", "interest_overhead", self.interest_overhead);
+        for (number, recovery) in (1..).zip(&self.recoveries) {
+            let number: u32 = number;
+            all.put("recovery_s.", &number.to_string(), recovery.recovery_s);
+        }
+        for (name, value) in self.slowdown.iter().flat_map(Slowdown::values) {
+            all.put("slowdown.", name, Some(value));
+        }
+        all.counts("", &[("marks", self.marks), ("nacks", self.nacks), ("retransmissions", self.retransmissions)]);
+        all.counts("drops.", &drops(&self.drops));
         if let Some(control) = &self.control {
             all.counts("control.", &control.counts());
         }
@@ -142,10 +151,7 @@ impl Run {
             all.put(&at, "goodput_mbps", Some(c.goodput_mbps));
             all.put(&at, "completed_s", c.completed_s);
         }
-        for s in &self.shares {
-            all.put("", &format!("shares.{}.{}.{}", s.node, s.prefix, s.link), Some(s.share));
-        }
-        all.0
+        all
     }
 }
 
@@ -182,6 +188,15 @@ impl Scalars {
 
 /// Mean, spread and number of every metric, by scheme.
 pub fn aggregate(comparison: &Comparison) -> Vec<Aggregate> {
+    aggregated(comparison, true)
+}
+
+/// The same without metrics of single consumers, links, nodes and shares.
+pub(super) fn aggregate_of_runs(comparison: &Comparison) -> Vec<Aggregate> {
+    aggregated(comparison, false)
+}
+
+fn aggregated(comparison: &Comparison, with_parts: bool) -> Vec<Aggregate> {
     let mut all = Vec::new();
     for scheme in comparison.schemes() {
         let mut values: BTreeMap<String, Vec<f64>> = BTreeMap::new();
@@ -197,7 +212,9 @@ pub fn aggregate(comparison: &Comparison) -> Vec<Aggregate> {
                 let slowdown = comparison.optimum.slowdown(&c.name, c.completion_s?)?;
                 Some((format!("consumers.{}.slowdown", c.name), super::significant(slowdown, 9)))
             });
-            for (name, value) in run.scalars().into_iter().chain(attained).chain(slowdowns) {
+            let slowdowns = slowdowns.filter(|_| with_parts);
+            let scalars = if with_parts { run.scalars() } else { run.totals().0 };
+            for (name, value) in scalars.into_iter().chain(attained).chain(slowdowns) {
                 values.entry(name).or_default().push(value);
             }
         }
@@ -223,6 +240,9 @@ pub struct ZeroSpread {
 /// of zero would be meaningless.
 pub fn zero_spread(comparison: &Comparison) -> Vec<ZeroSpread> {
     let mut found = Vec::new();
+    if comparison.schemes().len() == comparison.runs.len() {
+        return found;
+    }
     for all in aggregate(comparison) {
         let differs = all.metrics.values().any(|m| m.n < all.seeds || m.sd.is_some_and(|sd| sd > 0.0));
         if all.seeds >= 2 && !differs {

@@ -47,7 +47,7 @@ pub(super) fn write<'a>(runs: impl Iterator<Item = &'a Run>, kind: SeriesKind) -
 }
 
 /// The fields of a line; `None` if a quote is not closed or is followed by anything but a comma.
-fn fields(line: &str) -> Option<Vec<String>> {
+pub(super) fn fields(line: &str) -> Option<Vec<String>> {
     let mut found = Vec::new();
     let mut rest = line;
     loop {

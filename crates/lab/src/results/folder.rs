@@ -1,5 +1,6 @@
 //! Result folders: written either completely or not at all.
 
+use super::subjects::Subjects;
 #[cfg(any(test, feature = "parquet"))]
 use super::tables::{self, Labelled};
 use super::{Comparison, Error, SeriesKind, csv, parse_document};
@@ -20,9 +21,12 @@ pub enum SeriesOf {
 /// A file of a result folder: its relative path, with `/`, and its content.
 pub type File = (String, Vec<u8>);
 
-/// `summary.json` and `series/*.csv` (with the feature `parquet` also `series/*.parquet`).
+/// `summary.json`, of large networks also `summary/*.csv`, and `series/*.csv` (with the feature `parquet` also `series/*.parquet`).
 pub fn files(comparison: &Comparison, series: SeriesOf) -> Vec<File> {
     let mut files = vec![("summary.json".to_owned(), comparison.to_summary().into_bytes())];
+    for subjects in Subjects::ALL.into_iter().filter(|subjects| subjects.are_many(comparison)) {
+        files.push((subjects.file().to_owned(), subjects.write(comparison).into_bytes()));
+    }
     for kind in SeriesKind::ALL {
         let stored = || {
             comparison.runs.iter().enumerate().filter(|(i, run)| {
@@ -175,7 +179,7 @@ fn swap(dir: &Path, new: &Path, aside: &Path, exists: bool) -> Result<(), Error>
         let _ = fs::rename(aside, dir);
         return Err(io_error(dir, WRITING)(e));
     }
-    const OURS: [&str; 5] = ["summary.json", "report.html", "series", "figures", "cases"];
+    const OURS: [&str; 6] = ["summary.json", "summary", "report.html", "series", "figures", "cases"];
     for entry in fs::read_dir(aside).map_err(io_error(aside, WRITING))?.flatten() {
         let to = dir.join(entry.file_name());
         if !OURS.iter().any(|o| entry.file_name() == *o) && !to.exists() {
@@ -211,7 +215,9 @@ pub fn replace_files(dir: &Path, files: &[File]) -> Result<(), Error> {
 /// [`Error`] naming the damaged or unreadable file.
 pub fn read(dir: &Path) -> Result<Comparison, Error> {
     let mut files = Vec::new();
-    let names = std::iter::once("summary.json".to_owned()).chain(SeriesKind::ALL.map(csv_name));
+    let names = std::iter::once("summary.json".to_owned())
+        .chain(Subjects::ALL.map(|subjects| subjects.file().to_owned()))
+        .chain(SeriesKind::ALL.map(csv_name));
     for name in names {
         let path = dir.join(&name);
         let first = files.is_empty();
@@ -251,6 +257,11 @@ fn load(files: &[File], place: impl Fn(&str) -> String) -> Result<Comparison, Er
     };
     let summary = text("summary.json")?.unwrap_or_default();
     let mut comparison = parse_document(summary, &place("summary.json"))?;
+    for subjects in Subjects::ALL {
+        if let Some(table) = text(subjects.file())? {
+            subjects.read(&mut comparison, table, &place(subjects.file()))?;
+        }
+    }
     for kind in SeriesKind::ALL {
         if let Some(table) = text(&csv_name(kind))? {
             csv::read(&mut comparison, kind, table, &place(&csv_name(kind)))?;

@@ -1,9 +1,10 @@
 //! The machine-readable document: `sim --json` and `summary.json`.
 
 use super::agreement::{Agreement, agreement};
-use super::{Aggregate, Comparison, Error, Optimum, Repeat, Run, ScenarioInfo, number};
+use super::subjects::Subjects;
+use super::{Aggregate, Comparison, Error, MANY, Optimum, Repeat, Run, ScenarioInfo, number};
 use serde::{Deserialize, Serialize};
-use serde_json::ser::{Formatter, PrettyFormatter};
+use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 use std::io::{self, Write};
 
 /// Version of the format; a reader rejects newer versions.
@@ -36,13 +37,18 @@ pub struct Document {
 
 impl Comparison {
     pub(super) fn document(&self) -> Document {
+        let outside = || Subjects::ALL.into_iter().filter(|subjects| subjects.are_many(self));
+        let mut runs = self.runs.clone();
+        for run in &mut runs {
+            outside().for_each(|subjects| subjects.clear(run));
+        }
         Document {
             format: FORMAT,
             scenario: self.scenario.clone(),
             partial: self.partial,
-            runs: self.runs.clone(),
+            runs,
             optimum: self.optimum.clone(),
-            aggregates: super::aggregate(self),
+            aggregates: self.stored_aggregates(),
             agreement: agreement(&self.runs),
             repeat: Some(self.repeat.clone()),
         }
@@ -51,7 +57,24 @@ impl Comparison {
     /// `summary.json`, and the output of `--json`: it does not depend on the machine, the time or the number of
     /// threads.
     pub fn to_summary(&self) -> String {
-        write(&self.document(), PrettyFormatter::new())
+        match self.is_large() {
+            // Without indentation it is half as long.
+            true => write(&self.document(), CompactFormatter),
+            false => write(&self.document(), PrettyFormatter::new()),
+        }
+    }
+
+    /// Whether results of consumers, links or nodes are too many to be listed everywhere.
+    pub(super) fn is_large(&self) -> bool {
+        Subjects::ALL.into_iter().any(|subjects| subjects.are_many(self)) || self.scenario.consumers.len() > MANY
+    }
+
+    /// Aggregates; of a large network without metrics of single consumers, links, nodes and shares.
+    fn stored_aggregates(&self) -> Vec<Aggregate> {
+        if !self.is_large() {
+            return super::aggregate(self);
+        }
+        super::aggregate_of_runs(self)
     }
 }
 

@@ -19,9 +19,12 @@ mod repeat;
 mod scenario;
 mod series;
 mod shell;
+mod subjects;
 mod table;
 pub mod tables;
+mod thin;
 
+use aggregate::aggregate_of_runs;
 pub use aggregate::{Aggregate, Summary, ZeroSpread, aggregate, drops, zero_spread};
 pub use cases::{CaseResult, CaseResults};
 pub use control::{ControlRun, SWITCH, SwitchRun};
@@ -42,6 +45,7 @@ pub use scenario::{ConsumerInfo, EventInfo, LinkInfo, NodeInfo, ScenarioInfo};
 pub use series::{Rows, Series, SeriesKind};
 pub use shell::shell_word;
 pub use table::{Sort, ceilings, overview, table};
+pub use thin::MANY;
 
 pub use ndnweir_sim::observer::Drops;
 use serde::{Deserialize, Serialize};

@@ -2,6 +2,7 @@
 
 use super::FlowsInfo;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A node of the topology.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -114,6 +115,11 @@ pub struct ScenarioInfo {
 }
 
 impl ScenarioInfo {
+    /// The position of each node by its name.
+    pub fn node_numbers(&self) -> BTreeMap<&str, usize> {
+        self.nodes.iter().enumerate().map(|(i, node)| (node.name.as_str(), i)).collect()
+    }
+
     /// The times of changes during the run, in s, each time once.
     pub fn instants(&self) -> Vec<f64> {
         let mut instants: Vec<f64> = self.events.iter().map(|event| event.at_s).collect();

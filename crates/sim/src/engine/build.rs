@@ -7,6 +7,7 @@ use super::flows::{FlowSet, FlowTemplate, KnownObjects, first_number};
 use super::fragments::Fragments;
 use super::media::Media;
 use super::planner::PlannerHost;
+use super::routes::PrefixRoutes;
 use super::sampling::Sampler;
 use super::{EgressLink, Engine, EngineNode, KnownFields, Local, Net, RunOptions, Source};
 use crate::mtu;
@@ -50,12 +51,12 @@ pub(super) fn direction(network: &Network, directed_link: u32) -> &Direction {
 pub(super) fn base_rtts(
     network: &Network,
     topology: &Topology,
-    fib: &[Vec<NextHop>],
+    fib: &PrefixRoutes,
     node: usize,
 ) -> Vec<(FaceId, Duration)> {
     let walk = |first: &NextHop| {
         let (mut at, mut hop, mut rtt) = (node, *first, Duration::ZERO);
-        for _ in 0..fib.len() {
+        for _ in 0..fib.nodes() {
             let out = topology.faces[at].iter().find(|&&out| topology.channels[out as usize].out_face == hop.face.0);
             let Some(&out) = out else { return Some((first.face, rtt)) };
             let (forth, back) = (topology.channels[out as usize], topology.channels[out as usize ^ 1]);
@@ -64,11 +65,11 @@ pub(super) fn base_rtts(
             }
             rtt = rtt + direction(network, forth.directed_link).delay + direction(network, back.directed_link).delay;
             at = forth.to as usize;
-            hop = *fib[at].first()?;
+            hop = *fib.of(at).first()?;
         }
         None
     };
-    fib[node].iter().filter_map(walk).collect()
+    fib.of(node).iter().filter_map(walk).collect()
 }
 
 impl<'n, 'o> Engine<'n, 'o> {

@@ -1,6 +1,7 @@
 //! Start of the run, scheduled changes, and routing's reaction to them.
 
 use super::build::base_rtts;
+use super::routes::PrefixRoutes;
 use super::{Engine, Local, next_due};
 use crate::network::{Change, LinkDirection, Network};
 use crate::routing::{Availability, next_hops};
@@ -23,10 +24,10 @@ pub(super) struct Faults {
     availability: Option<Availability>,
     /// By prefix: the nodes that serve it.
     producers: Vec<Vec<u32>>,
-    /// (node, prefix, local face) of every producer.
-    served: Vec<(u32, u32, u16)>,
-    /// By prefix and node: the next hops in force.
-    pub(super) fib: Vec<Vec<Vec<NextHop>>>,
+    /// By prefix: node and local face of every producer.
+    served: Vec<Vec<(u32, u16)>>,
+    /// By prefix: the next hops in force.
+    pub(super) fib: Vec<PrefixRoutes>,
 }
 
 impl Faults {
@@ -40,15 +41,15 @@ impl Faults {
             link_up: vec![true; network.links.len()],
             rates: vec![None; 2 * network.links.len()],
             availability: None,
-            fib: vec![vec![Vec::new(); network.nodes.len()]; producers.len()],
+            fib: vec![PrefixRoutes::default(); producers.len()],
+            served: vec![Vec::new(); producers.len()],
             producers,
-            served: Vec::new(),
         }
     }
 
     /// A node serves a prefix through a local face.
     pub(super) fn serve(&mut self, node: u32, prefix: u32, face: u16) {
-        self.served.push((node, prefix, face));
+        self.served[prefix as usize].push((node, face));
     }
 
     /// Whether a directed link works.
@@ -306,20 +307,18 @@ impl Engine<'_, '_> {
         let up = self.faults.refresh(&mut self.net.topology).clone();
         let mut changed = Vec::new();
         for prefix in 0..self.faults.producers.len() {
-            let found = next_hops(&self.net.topology, &up, &self.faults.producers[prefix], routes);
-            for (number, mut hops) in found.into_iter().enumerate() {
-                let local = self.faults.served.iter();
-                let local = local.filter(|&&(n, p, _)| (n as usize, p as usize) == (number, prefix));
-                hops.extend(local.map(|&(_, _, face)| NextHop { face: FaceId(face), cost: 0 }));
-                if self.faults.fib[prefix][number] != hops {
-                    changed.push((number, prefix));
-                    self.faults.fib[prefix][number] = hops;
-                }
+            let mut found = next_hops(&self.net.topology, &up, &self.faults.producers[prefix], routes);
+            for &(node, face) in &self.faults.served[prefix] {
+                found[node as usize].push(NextHop { face: FaceId(face), cost: 0 });
             }
+            let new = PrefixRoutes::new(&found);
+            let old = std::mem::replace(&mut self.faults.fib[prefix], new);
+            let new = &self.faults.fib[prefix];
+            changed.extend((0..new.nodes()).filter(|&n| old.of(n) != new.of(n)).map(|number| (number, prefix)));
         }
         for &(number, prefix) in &changed {
             if let Some(node) = &mut self.places[number].node {
-                node.set_route(self.now, PrefixId(prefix as u32), &self.faults.fib[prefix][number]);
+                node.set_route(self.now, PrefixId(prefix as u32), self.faults.fib[prefix].of(number));
                 let rtts = base_rtts(self.network, &self.net.topology, &self.faults.fib[prefix], number);
                 node.set_base_rtts(PrefixId(prefix as u32), &rtts);
             }

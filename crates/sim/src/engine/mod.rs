@@ -8,6 +8,7 @@ mod flows;
 mod fragments;
 mod media;
 mod planner;
+mod routes;
 mod sampling;
 
 use crate::network::{Network, NetworkError, SignalChange};

@@ -210,7 +210,7 @@ impl Engine<'_, '_> {
         }
         let router = RouterId(number);
         for prefix in 0..self.faults.fib.len() {
-            let hops = self.faults.fib[prefix][number as usize].clone();
+            let hops = self.faults.fib[prefix].of(number as usize).to_vec();
             if hops.is_empty() {
                 continue;
             }
@@ -270,7 +270,7 @@ impl Engine<'_, '_> {
         if !self.control.is_on() || self.now == Time::ZERO || !self.places[number as usize].up {
             return;
         }
-        let hops = self.faults.fib[prefix.index()][number as usize].clone();
+        let hops = self.faults.fib[prefix.index()].of(number as usize).to_vec();
         self.control.send_until_acknowledged(
             self.now,
             None,

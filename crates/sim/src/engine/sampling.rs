@@ -109,8 +109,9 @@ impl Engine<'_, '_> {
     fn read_shares(&mut self) {
         let Self { net, places, sampler, faults, .. } = self;
         sampler.shares.clear();
-        for (prefix, by_node) in faults.fib.iter().enumerate() {
-            for (number, hops) in by_node.iter().enumerate().filter(|(_, hops)| hops.len() > 1) {
+        for (prefix, routes) in faults.fib.iter().enumerate() {
+            let by_node = (0..routes.nodes()).map(|number| (number, routes.of(number)));
+            for (number, hops) in by_node.filter(|(_, hops)| hops.len() > 1) {
                 let Some(node) = &places[number].node else { continue };
                 sampler.node_shares.clear();
                 node.shares(
