@@ -169,7 +169,7 @@ mod tests {
         let link = |i: usize| LinkRun {
             name: format!("A{i}>B,\"{i}\""),
             utilization: 1.0 / 3.0,
-            queue_p99_ms: (i % 2 == 0).then_some(1.25),
+            queue_p99_ms: i.is_multiple_of(2).then_some(1.25),
             queue_max_packets: 7,
             drops: Drops { overflow: 3, ..Drops::default() },
             ..LinkRun::default()
