@@ -27,7 +27,7 @@ impl Comparison {
     pub fn thin_series(&mut self) {
         let subjects: Vec<String> = [
             self.thin_consumers(),
-            self.thin(&[SeriesKind::Links, SeriesKind::Packets], "link directions", "busiest", |run| {
+            self.thin(&[SeriesKind::Links, SeriesKind::Packets], "link directions", "that are the busiest", |run| {
                 run.links.iter().map(|link| (link.name.clone(), link.load())).collect()
             }),
             self.thin(&[SeriesKind::Nodes], "nodes", "with the most Interests", |run| {
@@ -40,7 +40,7 @@ impl Comparison {
         .collect();
         if !subjects.is_empty() {
             self.scenario.notes.push(format!(
-                "a large network: series hold {}; the results of all are in the summaries",
+                "a large network: series hold {}; the results of all are in summary.json and the folder summary",
                 subjects.join(", ")
             ));
         }
@@ -199,8 +199,8 @@ mod tests {
         assert_eq!(
             all.scenario.notes,
             ["a large network: series hold 30 of 1000 consumers, at even distances in their order, the 12 of 1000 \
-              link directions busiest, the 12 of 1000 nodes with the most Interests, the 12 of 1000 forwarding shares \
-              that changed most; the results of all are in the summaries"]
+              link directions that are the busiest, the 12 of 1000 nodes with the most Interests, the 12 of 1000 forwarding shares \
+              that changed most; the results of all are in summary.json and the folder summary"]
         );
         assert_eq!((all.runs[0].links.len(), all.runs[0].nodes.len()), (1000, 1000));
     }
