@@ -84,7 +84,7 @@ pub fn cost(scenario: &Scenario) -> f64 {
 
 /// Divides jobs among `parts` so that the sums of their costs are nearly equal: the most expensive first, each to the
 /// part with the least so far. Returns the part of each job, from 0 on; the same for the same costs.
-pub fn balance(costs: &[u64], parts: usize) -> Vec<usize> {
+fn balance(costs: &[u64], parts: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..costs.len()).collect();
     // Stable: among equal costs the first comes first.
     order.sort_by_key(|job| std::cmp::Reverse(costs[*job]));
@@ -97,6 +97,12 @@ pub fn balance(costs: &[u64], parts: usize) -> Vec<usize> {
         part_of[job] = part;
     }
     part_of
+}
+
+/// The positions of the jobs in part `part` (from 0 on) of `of`, see [`balance`].
+pub fn part_of(costs: &[u64], part: usize, of: usize) -> Vec<usize> {
+    let parts = balance(costs, of);
+    (0..costs.len()).filter(|job| parts[*job] == part).collect()
 }
 
 /// A folder that stores the results of jobs, each in a file of its own. Files appear whole or not at all, so that a

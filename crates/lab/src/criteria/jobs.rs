@@ -8,7 +8,7 @@ use super::model::Criterion;
 use super::record::Wanted;
 use crate::evaluation::Limits;
 use crate::experiment::{Error, Experiment, Inputs};
-use crate::jobs::{balance, cost, key, scenario_hash, scheme_hash};
+use crate::jobs::{cost, key, part_of, scenario_hash, scheme_hash};
 use ndnweir_core::scheme::Scheme;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -181,7 +181,6 @@ impl<'a> Jobs<'a> {
 
     /// The positions of the jobs in part `part` (from 0 on) of `of`, whose estimated costs are nearly equal.
     pub fn part(&self, part: usize, of: usize) -> Vec<usize> {
-        let parts = balance(&self.costs(), of);
-        (0..self.len()).filter(|job| parts[*job] == part).collect()
+        part_of(&self.costs(), part, of)
     }
 }

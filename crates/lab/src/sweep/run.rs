@@ -3,7 +3,7 @@
 use super::manifest::Manifest;
 use super::plan::Plan;
 use crate::experiment::{Error, Experiment, Inputs, Progress, Watching, optimum};
-use crate::jobs::{StoredResults, balance, cost, hash, key, scenario_hash, scheme_hash};
+use crate::jobs::{StoredResults, cost, hash, key, part_of, scenario_hash, scheme_hash};
 use crate::results::{Attained, Optimum, Run, significant};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -182,8 +182,7 @@ impl<'a> Sweep<'a> {
 
     /// The positions of the jobs in part `part` (from 0 on) of `of`, whose estimated costs are nearly equal.
     pub fn part(&self, part: usize, of: usize) -> Vec<usize> {
-        let parts = balance(&self.costs(), of);
-        (0..self.len()).filter(|job| parts[*job] == part).collect()
+        part_of(&self.costs(), part, of)
     }
 
     /// The positions of the jobs whose keys begin with one of these texts; `Err` with the first that none has.
