@@ -6,7 +6,7 @@ use crate::results::Results;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_lab::evaluation::grid::{Case, MAX_CASES, cases, combinations, variation, variations};
 use ndnweir_lab::experiment::{Error, Experiment, Progress, choose};
-use ndnweir_lab::results::{CaseResult, Comparison, Repeat, shell_word};
+use ndnweir_lab::results::{CaseResult, Comparison, RunWords, shell_word};
 use ndnweir_scenario::diag::Findings;
 use ndnweir_scenario::{Problems, Scenario, Source, find};
 use pyo3::prelude::*;
@@ -179,36 +179,24 @@ pub(crate) fn run(
     if let Some(progress) = progress {
         progress.call1((total, total, 1.0))?;
     }
-    let command = |schemes: &[Scheme], set: &[String], vary: &[String]| Repeat {
-        command: command(scenario, text.is_some(), schemes, &seeds, set, vary),
-        version: env!("CARGO_PKG_VERSION").into(),
-        notes: Vec::new(),
+    let from_command = text.is_none() && written.is_empty();
+    let repeated = |schemes: &[Scheme], set: &[String], vary: &[String]| {
+        let vary: Vec<String> = vary.iter().flat_map(|text| ["--vary".to_owned(), shell_word(text)]).collect();
+        let (count, seed) = (seeds.len() as u32, seeds.first().copied().unwrap_or_default());
+        let words = RunWords { command: "sim", scenario, schemes, seeds: count, seed, overrides: set };
+        let mut repeat = words.repeat(&vary);
+        // A text without a file, a scheme of Python and scattered seeds have no command.
+        if !from_command || seeds.windows(2).any(|pair| pair[0].checked_add(1) != Some(pair[1])) {
+            repeat.command.clear();
+        }
+        repeat
     };
     let mut done = Vec::new();
     for ((case, experiment), result) in cases.iter().zip(&experiments).zip(results) {
         let mut comparison = result.map_err(|e| errors::experiment(py, &e))?;
-        comparison.repeat = command(&experiment.schemes, &case.set, &[]);
+        comparison.repeat = repeated(&experiment.schemes, &case.set, &[]);
         done.push(CaseResult { name: case.name.clone(), set: case.set.clone(), comparison });
     }
-    let whole = experiments.first().map(|e| command(&e.schemes, &set, &vary)).unwrap_or_default();
+    let whole = experiments.first().map(|e| repeated(&e.schemes, &set, &vary)).unwrap_or_default();
     Ok(Results::new(done, whole))
-}
-
-/// The command that gives the same; empty where there is none, as for a text without a file.
-fn command(
-    scenario: &str,
-    is_text: bool,
-    schemes: &[Scheme],
-    seeds: &[u64],
-    set: &[String],
-    vary: &[String],
-) -> String {
-    let consecutive = seeds.windows(2).all(|pair| pair[1] == pair[0] + 1);
-    let Some(first) = seeds.first().filter(|_| consecutive && !is_text) else { return String::new() };
-    let names: Vec<&str> = schemes.iter().map(|s| s.name.as_str()).collect();
-    let mut words = vec!["ndnweir sim".to_owned(), shell_word(scenario)];
-    words.push(format!("--scheme {} --seeds {} --seed {first}", shell_word(&names.join(",")), seeds.len()));
-    words.extend(vary.iter().map(|text| format!("--vary {}", shell_word(text))));
-    words.extend(set.iter().map(|text| format!("--set {}", shell_word(text))));
-    words.join(" ")
 }

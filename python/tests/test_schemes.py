@@ -64,6 +64,11 @@ def test_a_law_of_python_fills_the_link_and_repeats_with_any_number_of_threads()
     ndnweir.check(Aimd)
 
 
+def test_no_command_repeats_a_scheme_of_python_and_stand_ins_are_named() -> None:
+    repeat = ndnweir.run("dumbbell", [Aimd, "ecp"], set=SHORT, progress=False).summary["repeat"]
+    assert repeat["command"] == "" and "ecp" in repeat["notes"][0]
+
+
 def test_pacing_spreads_interests() -> None:
     class Paced(Twenty):
         def pacing(self) -> float:

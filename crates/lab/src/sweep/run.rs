@@ -84,7 +84,7 @@ struct Task {
 struct Shared {
     at: (usize, usize),
     cost: OnceLock<u64>,
-    inputs: OnceLock<(Inputs, Optimum)>,
+    prepared: OnceLock<(Experiment, Inputs, Optimum)>,
 }
 
 /// A plan with its jobs, and the folder where their results are.
@@ -108,8 +108,8 @@ impl<'a> Sweep<'a> {
             for (case, read) in grid.cases.iter().enumerate() {
                 let scenario_hash = scenario_hash(&read.scenario);
                 let scenario = *known.entry(scenario_hash.clone()).or_insert_with(|| {
-                    let (at, cost, inputs) = ((experiment, case), OnceLock::new(), OnceLock::new());
-                    scenarios.push(Shared { at, cost, inputs });
+                    let (at, cost, prepared) = ((experiment, case), OnceLock::new(), OnceLock::new());
+                    scenarios.push(Shared { at, cost, prepared });
                     scenarios.len() - 1
                 });
                 for (scheme, scheme_hash) in schemes.iter().enumerate() {
@@ -266,9 +266,10 @@ impl<'a> Sweep<'a> {
         let task = &self.tasks[job];
         let shared = &self.scenarios[task.scenario];
         let scenario = &self.plan.experiments[shared.at.0].cases[shared.at.1].scenario;
-        let (inputs, optimum) = shared.inputs.get_or_init(|| (Inputs::new(scenario), optimum(scenario)));
-        let experiment =
-            Experiment { scenario: scenario.clone(), schemes: Vec::new(), seeds: Vec::new(), events: Vec::new() };
+        let (experiment, inputs, optimum) = shared.prepared.get_or_init(|| {
+            let (scenario, inputs, optimum) = (scenario.clone(), Inputs::new(scenario), optimum(scenario));
+            (Experiment { scenario, schemes: Vec::new(), seeds: Vec::new(), events: Vec::new() }, inputs, optimum)
+        });
         let scheme = &self.plan.experiments[task.experiment].schemes[task.scheme];
         let watching = Watching { progress: Some(advanced), ..Watching::default() };
         let Some(finished) = experiment.run_one(inputs, scheme, task.seed, stop, watching)? else {
