@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::outside::check_consumer;
+    use crate::outside::{check_consumer, check_marker, check_strategy};
     #[pymodule_export]
     use crate::results::Results;
     #[pymodule_export]
