@@ -8,7 +8,7 @@ use super::model::Scenario;
 use super::overrides::{self, Override};
 use super::traces::Traces;
 use super::tree::{self, Item, Table, Value};
-use super::{bdp, cross, expand, gravity, mtu, network, parts, schemes, settings, shipped, traffic};
+use super::{bdp, component_files, cross, expand, gravity, mtu, network, parts, schemes, settings, shipped, traffic};
 use crate::topology::{Format, MAX_FILE};
 
 /// Longest scenario file, in bytes.
@@ -169,6 +169,7 @@ impl Source {
         let network = network::read(&root, &settings, &Traces::new(&self.base), &whole, &found);
         gravity::expand(&mut root, &network, &found);
         overrides::apply_traffic(&mut root, &self.overrides, &found);
+        component_files::insert(&mut root, &self.base, &found);
         let traffic = traffic::read(&root, &settings, &network, &self.base, &whole, &found);
         let cross = cross::read(&root, &settings, &network, &found);
         let (names, compositions) = schemes::read(&root, &found);

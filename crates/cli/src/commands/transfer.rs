@@ -12,8 +12,9 @@ use ndnweir_net::object::Trust;
 use ndnweir_net::transfer::DownloadConfig;
 use ndnweir_node::FetcherConfig;
 use ndnweir_node::forwarder::MAX_DELEGATIONS;
+use ndnweir_scenario::component_file;
 use ndnweir_wire::Name;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// A name as the user wrote it.
 pub fn name(text: &str) -> Result<Name, Failure> {
@@ -87,31 +88,44 @@ fn timer() -> Value {
 /// second. Ours.
 const INITIAL_WINDOW: f64 = 4.0;
 
-/// The scheme called `name`, with parameters of its consumer changed.
+/// The scheme called `name`, with another consumer or parameters of its own changed.
 fn scheme(name: &str, noise: f64, overrides: &[String]) -> Result<Scheme, Failure> {
     let base = Scheme::named(name).map_err(Failure::input)?;
-    let mut consumer = json!({});
     let part = base.part(Family::Consumer);
-    let info = Family::Consumer.components().iter().find(|info| info.name == part.name);
+    let set = changes(overrides)?;
+    let chosen = set["name"].as_str().filter(|other| *other != part.name);
+    let empty = Map::new();
+    let (component, params) = chosen.map_or((part.name, part.params), |other| (other, &empty));
+    let info = Family::Consumer.components().iter().find(|info| info.name == component);
     let defaults = info.map_or(Value::Null, |info| (info.defaults)());
+    let mut consumer = json!({});
     if defaults.get("timer").is_some() {
         consumer["timer"] = timer();
     }
-    let given = part.params.get("initial-window");
+    let given = params.get("initial-window");
     if given.is_none() && defaults["initial-window"].as_f64().is_some_and(|window| window < INITIAL_WINDOW) {
         consumer["initial-window"] = json!(INITIAL_WINDOW);
     }
     if let Some(reaction) = defaults.get("reaction") {
         // A table that is given in part takes the rest from ndnSIM's law, not from this one's.
-        consumer["reaction"] = part.params.get("reaction").unwrap_or(reaction).clone();
+        consumer["reaction"] = params.get("reaction").unwrap_or(reaction).clone();
         consumer["reaction"]["noise"] = json!(noise);
     }
+    merge(&mut consumer, set);
+    let label = format!("{name} as set for this fetch");
+    let scheme = Scheme::resolve(&label, &json!({ "base": name, "consumer": consumer })).map_err(Failure::input)?;
+    Ok(Scheme { name: name.into(), ..scheme })
+}
+
+/// What `--set` says of the consumer, with the parameters of the file that `consumer.file` names below the others.
+fn changes(overrides: &[String]) -> Result<Value, Failure> {
+    let mut set = json!({});
     for text in overrides {
         let form =
             || Failure::Input(format!("--set {text}: write consumer.KEY=VALUE, such as consumer.timer.min=100ms"));
         let (key, value) = text.split_once('=').ok_or_else(form)?;
         let path = key.trim().strip_prefix("consumer.").ok_or_else(form)?;
-        let mut place = &mut consumer;
+        let mut place = &mut set;
         for part in path.split('.') {
             if part.is_empty() || !(place.is_object() || place.is_null()) {
                 return Err(form());
@@ -120,7 +134,23 @@ fn scheme(name: &str, noise: f64, overrides: &[String]) -> Result<Scheme, Failur
         }
         *place = serde_json::from_str(value.trim()).unwrap_or_else(|_| Value::from(value.trim()));
     }
-    let label = format!("{name} as set for this fetch");
-    let scheme = Scheme::resolve(&label, &json!({ "base": name, "consumer": consumer })).map_err(Failure::input)?;
-    Ok(Scheme { name: name.into(), ..scheme })
+    let Some(file) = set.as_object_mut().and_then(|table| table.remove("file")) else { return Ok(set) };
+    let Value::String(path) = file else {
+        return Err(Failure::Input(format!("--set consumer.file={file}: give the path of a file of parameters")));
+    };
+    let mut whole = component_file(&path).map_err(Failure::input)?;
+    merge(&mut whole, set);
+    Ok(whole)
+}
+
+/// Overrides `base`, within tables key by key.
+fn merge(base: &mut Value, changes: Value) {
+    match (base, changes) {
+        (Value::Object(base), Value::Object(changes)) => {
+            for (key, value) in changes {
+                merge(base.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (base, changes) => *base = changes,
+    }
 }
