@@ -6,6 +6,7 @@ mod errors;
 mod outside;
 mod results;
 mod run;
+mod spread;
 mod table;
 
 use pyo3::prelude::*;
@@ -18,6 +19,8 @@ mod _native {
     use crate::results::Results;
     #[pymodule_export]
     use crate::run::run;
+    #[pymodule_export]
+    use crate::spread::half_width;
     #[pymodule_export]
     use crate::table::Table;
 }
