@@ -26,7 +26,10 @@ pub fn draw(path: &Path, out: Option<&Path>) -> Result<(), Failure> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let name =
         path.canonicalize().ok().and_then(|whole| Some(whole.parent()?.file_name()?.to_string_lossy().into_owned()));
-    let page = write(&name.unwrap_or_default(), &table, folder, out)?;
+    let page = write(&name.unwrap_or_default(), &table, folder, out).map_err(|error| match error {
+        Failure::Input(what) => wrong(what),
+        other => other,
+    })?;
     print(&format!("report: {}\n", page.display()))
 }
 

@@ -72,6 +72,8 @@ fn texts<'t>(table: &'t Table, name: &str) -> Result<&'t [Option<String>], Strin
 /// If a column that names runs is missing.
 pub fn read(table: &Table) -> Result<Vec<Experiment<'_>>, String> {
     let (experiments, schemes) = (texts(table, "experiment")?, texts(table, "scheme")?);
+    // Tables of parts of runs have no hash.
+    texts(table, "event_hash")?;
     // What was varied stands between what names a run and what was measured.
     let named = table.columns.iter().position(|column| column.name == "seed");
     let from = named.ok_or("this is not a table of a sweep's runs: it has no column seed")? + 1;
