@@ -1,7 +1,7 @@
 """Trained policies as plain weights.
 
 >>> policy = Policy([([[0, 0, 0, -0.8, -5, -2, -2, 0]], [1.0])])
->>> policy.act([0.0, 0.0, 0.0, 1.5, 0.0, 0.0, 0.0, 0.0])
+>>> round(policy.act([0.0, 0.0, 0.0, 1.5, 0.0, 0.0, 0.0, 0.0]), 9)
 -0.2
 """
 

@@ -22,7 +22,12 @@ pub fn draw(path: &Path, out: Option<&Path>) -> Result<(), Failure> {
     let file = std::fs::File::open(path).map_err(|error| {
         wrong(format!("{error}; `ndnweir sweep PLAN --out FOLDER --merge` writes it once all runs are there"))
     })?;
-    let table = from_parquet("runs", file).map_err(wrong)?;
+    // Of a damaged file the error says all; what the library asserts is not for users.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let table = from_parquet("runs", file);
+    std::panic::set_hook(hook);
+    let table = table.map_err(wrong)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let name =
         path.canonicalize().ok().and_then(|whole| Some(whole.parent()?.file_name()?.to_string_lossy().into_owned()));

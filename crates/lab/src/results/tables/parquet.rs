@@ -82,7 +82,9 @@ const MAX_ROWS: i64 = 20_000_000;
 /// # Errors
 /// If it is no Parquet file, damaged, too long or has columns of other types.
 pub fn from_parquet(name: &str, file: File) -> std::result::Result<Table, String> {
-    decode(name, file).map_err(|error| error.to_string())
+    // The library asserts what a damaged file's metadata may break.
+    let decoded = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| decode(name, file)));
+    decoded.map_or_else(|_| Err("the file is damaged".to_owned()), |table| table.map_err(|error| error.to_string()))
 }
 
 fn decode(name: &str, file: File) -> Result<Table> {
@@ -106,7 +108,11 @@ fn decode(name: &str, file: File) -> Result<Table> {
     let mut columns = file.schema_descr().columns().iter().map(empty).collect::<Result<Vec<_>>>()?;
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group)?;
-        let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+        let rows = group.metadata().num_rows();
+        if !(0..=MAX_ROWS).contains(&rows) {
+            return Err(ParquetError::General(format!("{rows} rows in a group")));
+        }
+        let rows = rows as usize;
         for (number, column) in columns.iter_mut().enumerate() {
             let from = group.get_column_reader(number)?;
             match (&mut column.values, from) {
