@@ -154,10 +154,10 @@ def heat_map(
     for point in points:
         grid[down.index(point.at[1])][across.index(point.at[0])] = point.mean
     image = ax.imshow(grid, cmap="cividis", aspect="auto")
+    middle = (min(point.mean for point in points) + max(point.mean for point in points)) / 2 if points else 0.0
     for point in points:
         half = "" if point.half is None else f"\n± {point.half:.3g}"
-        shade = image.norm(point.mean)
-        ink = "black" if float(shade) > 0.5 else "white"
+        ink = "black" if point.mean > middle else "white"
         at = (across.index(point.at[0]), down.index(point.at[1]))
         ax.text(*at, f"{point.mean:.4g}{half}", ha="center", va="center", color=ink, fontsize=8)
     ax.set_xticks(range(len(across)), [str(one) for one in across])
