@@ -39,8 +39,8 @@ pub(super) fn topology(root: &mut Table, source: &Source, found: &Findings) -> R
                 return Err(Problems::one(at, format!("no shipped topology is called \"{file}\""), help));
             }
         },
-        Base::Text(text) => (file, text.clone()),
-        Base::Folder(_) => source.base.read(&file, "topology", &at)?,
+        Base::Text(text, _) => (file, text.clone()),
+        Base::Folder(..) => source.base.read(&file, "topology", &at)?,
     };
     let mut topology = topology::read(format, &shown, &text)?;
     insert(root, &mut topology, scale.unwrap_or(1.0), &item.at);

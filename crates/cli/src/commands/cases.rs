@@ -13,13 +13,17 @@ use ndnweir_lab::experiment::{self, Experiment, Progress};
 use ndnweir_lab::results::{CaseResult, CaseResults, SeriesOf, shell_word};
 use ndnweir_lab::text_table::wrapped;
 use ndnweir_report as report;
-use ndnweir_scenario as scenario;
+use ndnweir_scenario::{self as scenario, Source};
 use rayon::prelude::*;
 use std::path::Path;
 
 /// The cases of a scenario: by `--vary`, else by its own `[[vary]]`; none if nothing varies.
 pub fn read(name: &str, overrides: &[String], vary: &[String]) -> Result<Option<Vec<Case>>, Failure> {
-    let source = scenario::find(name).map_err(Failure::input)?;
+    of(&scenario::find(name).map_err(Failure::input)?, name, overrides, vary)
+}
+
+/// As [`read`], of a scenario that has been found under this name.
+pub fn of(source: &Source, name: &str, overrides: &[String], vary: &[String]) -> Result<Option<Vec<Case>>, Failure> {
     let varied = match (vary, source.vary()) {
         ([], None) => return Ok(None),
         ([], Some(item)) => {
@@ -37,7 +41,7 @@ pub fn read(name: &str, overrides: &[String], vary: &[String]) -> Result<Option<
     if all.len() > MAX_CASES {
         return Err(Failure::Input(format!("{name}: {} cases; vary less, at most {MAX_CASES} can be", all.len())));
     }
-    cases(&source, name, overrides, all).map(Some).map_err(Failure::input)
+    cases(source, name, overrides, all).map(Some).map_err(Failure::input)
 }
 
 /// Reports the runs of all cases to one bar.

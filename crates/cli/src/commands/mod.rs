@@ -27,6 +27,10 @@ mod list;
 mod man;
 #[cfg(feature = "network")]
 mod manage;
+#[cfg(feature = "pack")]
+mod pack;
+#[cfg(feature = "pack")]
+mod pack_again;
 mod papers;
 #[cfg(feature = "network")]
 mod put;
@@ -55,6 +59,10 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Judge(args) => judge::run(args),
         #[cfg(feature = "sweep")]
         Command::Sweep(args) => sweep::run(&args),
+        #[cfg(feature = "pack")]
+        Command::Pack(args) => pack::run(&args),
+        #[cfg(feature = "pack")]
+        Command::Repeat(args) => pack_again::run(&args),
         Command::Papers(args) => papers::run(&args),
         #[cfg(feature = "network")]
         Command::Emulate(args) => emulate::run(&args),

@@ -33,7 +33,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
             Failure::Input(format!("--run {key}: no run has a key that begins so; see `ndnweir sweep PLAN --list`"))
         })?,
     };
-    sweep.claim().map_err(Failure::input)?;
+    sweep.claim(words(args)).map_err(Failure::input)?;
     if !args.merge {
         let stop = crate::interrupt::watch()?;
         let bar = Bar::new(wanted.len(), args.quiet);
@@ -62,6 +62,17 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
         },
         || format!("{} runs; tables: {}\n", sweep.len(), files.join(", ")),
     )
+}
+
+/// The words of the command that runs all of it.
+fn words(args: &SweepArgs) -> Vec<String> {
+    let mut words = vec!["ndnweir".into(), "sweep".into(), args.plan.display().to_string()];
+    if !args.scheme.is_empty() {
+        words.extend(["--scheme".into(), args.scheme.join(",")]);
+    }
+    words.extend(args.seeds.iter().flat_map(|seeds| ["--seeds".into(), seeds.to_string()]));
+    words.extend(args.overrides.iter().flat_map(|change| ["--set".into(), change.clone()]));
+    words
 }
 
 /// Prints what was done, as JSON or as text.
