@@ -3,17 +3,14 @@
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::transfer_args::{ClientArgs, FetchArgs};
-use ndnweir_core::registry::Family;
-use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::Duration;
 use ndnweir_net::client::{Session, Waiter, transport};
 use ndnweir_net::clock::seed;
 use ndnweir_net::object::Trust;
-use ndnweir_net::transfer::DownloadConfig;
+use ndnweir_net::transfer::{DownloadConfig, real_path_scheme};
 use ndnweir_node::FetcherConfig;
 use ndnweir_node::forwarder::MAX_DELEGATIONS;
 use ndnweir_wire::Name;
-use serde_json::{Value, json};
 
 /// A name as the user wrote it.
 pub fn name(text: &str) -> Result<Name, Failure> {
@@ -68,59 +65,10 @@ pub fn download(args: &FetchArgs, name: Name) -> Result<DownloadConfig, Failure>
     Ok(DownloadConfig {
         name,
         hint: args.hint.clone(),
-        scheme: scheme(&args.scheme, args.noise, &args.overrides)?,
+        scheme: real_path_scheme(&args.scheme, args.noise, &args.overrides).map_err(Failure::input)?,
         trust: Trust::read(&args.trust).map_err(|e| Failure::Input(format!("--trust: {e}")))?,
         patience: duration("--timeout", &args.timeout)?,
         fetcher,
         link: None,
     })
-}
-
-/// The timer of window laws on real paths, unless `--set` changes it: ndn-cxx's estimator, which backs off once per
-/// loss and not once per segment. That no timeout exceeds 4 s is ours.
-fn timer() -> Value {
-    json!({ "estimator": "ndn-cxx", "max": "4s", "scan": "1ms", "backoff-cap": 65536 })
-}
-
-/// Segments requested before anything arrived, where a law starts with fewer: 32 kB in segments of 8000 B, between the
-/// 15 kB of TCP (RFC 6928) and the 46 kB of a common QUIC stack. With a single one its loss is detected only after a
-/// second. Ours.
-const INITIAL_WINDOW: f64 = 4.0;
-
-/// The scheme called `name`, with parameters of its consumer changed.
-fn scheme(name: &str, noise: f64, overrides: &[String]) -> Result<Scheme, Failure> {
-    let base = Scheme::named(name).map_err(Failure::input)?;
-    let mut consumer = json!({});
-    let part = base.part(Family::Consumer);
-    let info = Family::Consumer.components().iter().find(|info| info.name == part.name);
-    let defaults = info.map_or(Value::Null, |info| (info.defaults)());
-    if defaults.get("timer").is_some() {
-        consumer["timer"] = timer();
-    }
-    let given = part.params.get("initial-window");
-    if given.is_none() && defaults["initial-window"].as_f64().is_some_and(|window| window < INITIAL_WINDOW) {
-        consumer["initial-window"] = json!(INITIAL_WINDOW);
-    }
-    if let Some(reaction) = defaults.get("reaction") {
-        // A table that is given in part takes the rest from ndnSIM's law, not from this one's.
-        consumer["reaction"] = part.params.get("reaction").unwrap_or(reaction).clone();
-        consumer["reaction"]["noise"] = json!(noise);
-    }
-    for text in overrides {
-        let form =
-            || Failure::Input(format!("--set {text}: write consumer.KEY=VALUE, such as consumer.timer.min=100ms"));
-        let (key, value) = text.split_once('=').ok_or_else(form)?;
-        let path = key.trim().strip_prefix("consumer.").ok_or_else(form)?;
-        let mut place = &mut consumer;
-        for part in path.split('.') {
-            if part.is_empty() || !(place.is_object() || place.is_null()) {
-                return Err(form());
-            }
-            place = &mut place[part];
-        }
-        *place = serde_json::from_str(value.trim()).unwrap_or_else(|_| Value::from(value.trim()));
-    }
-    let label = format!("{name} as set for this fetch");
-    let scheme = Scheme::resolve(&label, &json!({ "base": name, "consumer": consumer })).map_err(Failure::input)?;
-    Ok(Scheme { name: name.into(), ..scheme })
 }
