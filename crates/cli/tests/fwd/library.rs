@@ -69,7 +69,7 @@ fn signatures_are_made_and_demanded() {
     const PRIVATE: &str = crate::common::KEY;
     let fwd = Fwd::start("");
     let signer = Ed25519Signer::from_pkcs8_pem(PRIVATE, Some(name("/lib/KEY/1"))).unwrap();
-    let _signed = Put::new(name("/lib/signed")).transport(at(&fwd)).signer(signer).start(object(10)).unwrap();
+    let _signed = Put::new(name("/lib/signed")).transport(at(&fwd)).signer(Box::new(signer)).start(object(10)).unwrap();
     let trust = |pem| Trust::Ed25519(Ed25519Verifier::from_spki_pem(pem).unwrap());
     let fetched = get(&fwd, "/lib/signed").trust(trust(crate::common::PUBLIC)).bytes().unwrap();
     assert_eq!(fetched.content, object(10));

@@ -14,7 +14,7 @@ use ndnweir_node::fetcher::Arrival;
 use ndnweir_node::{FetcherConfig, FetcherCounters};
 use ndnweir_wire::Name;
 use std::io::{self, Read, Write};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -246,6 +246,19 @@ impl ObjectStream {
     /// What ends the fetch from another thread.
     pub fn stop_handle(&self) -> Stop {
         self.stop.clone()
+    }
+
+    /// Waits so long for something to read; whether a read returns at once, with bytes, the end or an error.
+    pub fn wait(&mut self, timeout: std::time::Duration) -> bool {
+        if self.at < self.part.len() {
+            return true;
+        }
+        match self.content.as_ref().map(|content| content.recv_timeout(timeout)) {
+            Some(Ok(part)) => (self.part, self.at) = (part, 0),
+            Some(Err(RecvTimeoutError::Timeout)) => return false,
+            Some(Err(RecvTimeoutError::Disconnected)) | None => {}
+        }
+        true
     }
 }
 

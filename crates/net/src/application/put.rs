@@ -37,14 +37,14 @@ impl Put {
 
     /// Signs segments with this.
     #[must_use]
-    pub fn signer(self, signer: impl Signer + Send + 'static) -> Put {
-        Put { signer: Box::new(signer), ..self }
+    pub fn signer(self, signer: Box<dyn Signer + Send>) -> Put {
+        Put { signer, ..self }
     }
 
     /// Signs commands to the forwarder with this, where a digest is not enough.
     #[must_use]
-    pub fn command_signer(self, signer: impl Signer + Send + 'static) -> Put {
-        Put { commands: Box::new(signer), ..self }
+    pub fn command_signer(self, signer: Box<dyn Signer + Send>) -> Put {
+        Put { commands: signer, ..self }
     }
 
     /// Publishes `source` in a thread of its own, until [`Published::end`] or until that is dropped. Returns once the
@@ -52,7 +52,7 @@ impl Put {
     ///
     /// # Errors
     /// [`ApplicationError`] if there is no forwarder, or it does not agree.
-    pub fn start(self, source: impl Source + Send + 'static) -> Result<Published, ApplicationError> {
+    pub fn start<S: Source + Send + 'static>(self, source: S) -> Result<Published, ApplicationError> {
         let Put { mut name, uri, signer, commands } = self;
         let version = match naming::version_of(name.as_view()) {
             Some(version) => {
