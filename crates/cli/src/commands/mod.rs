@@ -102,6 +102,14 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
     }
 }
 
+/// Uses so many threads from now on, if a number is given.
+fn use_threads(threads: Option<u16>) {
+    if let Some(threads) = threads {
+        // Fails only when a pool exists already: `repeat` runs a command after it has made its own.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
+    }
+}
+
 /// Writes `text` to standard output.
 fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();

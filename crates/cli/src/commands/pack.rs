@@ -10,7 +10,7 @@ use clap::Parser;
 use ndnweir_lab::jobs::engine;
 use ndnweir_lab::pack::{Entry, INPUTS, MANIFEST, Manifest, RESULTS, files_at, inside, pack};
 use ndnweir_lab::results::{self, shell_word, shell_words};
-use ndnweir_lab::sweep::{self as sweeps, Plan, PlanOptions, Sweep, TABLES};
+use ndnweir_lab::sweep::{self as sweeps, Sweep, TABLES};
 use ndnweir_scenario as scenario;
 use std::path::{Path, PathBuf};
 
@@ -62,7 +62,7 @@ impl Repeatable {
                 }
                 source.files()
             }
-            Repeatable::Sweep(args) => plan(args)?.files,
+            Repeatable::Sweep(args) => sweep::plan(args)?.files,
         };
         let named = |file: PathBuf| match inside(&file) {
             Some(name) => Ok((name, file)),
@@ -118,11 +118,6 @@ fn quiet(args: SimArgs) -> SimArgs {
     }
 }
 
-fn plan(args: &SweepArgs) -> Result<Plan, Failure> {
-    let options = PlanOptions { schemes: args.scheme.clone(), seeds: args.seeds, set: args.overrides.clone() };
-    Plan::read(&args.plan, &options).map_err(Failure::input)
-}
-
 /// The words of the command whose results a folder holds, and the version of the program that ran it.
 fn made_by(folder: &Path) -> Result<(Vec<String>, String), Failure> {
     let reject = |why: &str| Failure::Input(format!("{}: {why}", folder.display()));
@@ -134,7 +129,7 @@ fn made_by(folder: &Path) -> Result<(Vec<String>, String), Failure> {
         let Repeatable::Sweep(args) = Repeatable::read(&manifest.command, folder)? else {
             return Err(reject("sweep.json has the command of something else"));
         };
-        let plan = plan(&args)?;
+        let plan = sweep::plan(&args)?;
         if !manifest.is_same(Sweep::new(&plan, &manifest.engine, folder).manifest()) {
             let plan = args.plan.display();
             return Err(reject(&format!("{plan} has changed since these runs; give its command again, then pack")));

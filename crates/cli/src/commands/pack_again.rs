@@ -15,10 +15,7 @@ const REPEATED: &str = "repeated";
 const SHOWN: usize = 20;
 
 pub fn run(args: &RepeatArgs) -> Result<(), Failure> {
-    if let Some(threads) = args.threads {
-        // Fails only when a pool exists already, and this is the first.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
-    }
+    super::use_threads(args.threads);
     let folder = match (&args.out, top(&args.archive)) {
         (Some(folder), _) => folder.clone(),
         (None, Some(name)) => name.into(),

@@ -11,12 +11,8 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 pub fn run(args: &SweepArgs) -> Result<(), Failure> {
-    if let Some(threads) = args.threads {
-        // Fails only when a pool exists already, and this is the first.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
-    }
-    let options = PlanOptions { schemes: args.scheme.clone(), seeds: args.seeds, set: args.overrides.clone() };
-    let plan = Plan::read(&args.plan, &options).map_err(Failure::input)?;
+    super::use_threads(args.threads);
+    let plan = plan(args)?;
     let engine = engine(env!("CARGO_PKG_VERSION")).map_err(Failure::work)?;
     let folder = args.out.clone().unwrap_or_else(|| Path::new("results").join(&plan.name));
     let sweep = Sweep::new(&plan, &engine, &folder);
@@ -62,6 +58,12 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
         },
         || format!("{} runs; tables: {}\n", sweep.len(), files.join(", ")),
     )
+}
+
+/// The plan, as the options change it.
+pub(super) fn plan(args: &SweepArgs) -> Result<Plan, Failure> {
+    let options = PlanOptions { schemes: args.scheme.clone(), seeds: args.seeds, set: args.overrides.clone() };
+    Plan::read(&args.plan, &options).map_err(Failure::input)
 }
 
 /// The words of the command that runs all of it.

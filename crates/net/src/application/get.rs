@@ -5,7 +5,7 @@ use crate::client::{Session, Stop, Waiter, transport};
 use crate::clock::{Clock, seed};
 use crate::face_uri::FaceUri;
 use crate::object::{Sink, SinkError, StreamSink, Trust};
-use crate::transfer::download::{Opener, run};
+use crate::transfer::download::{MAX_EARLY, Opener, run};
 use crate::transfer::real_path::NOISE;
 use crate::transfer::{Download, DownloadConfig, DownloadObserver, FinishedDownload, OpenedSink, real_path_scheme};
 use ndnweir_core::scheme::Scheme;
@@ -18,8 +18,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// Segments that may come early when they are given in order, and that wait to be read: as `ndnweir get` has it.
-const MAX_EARLY: usize = 4096;
 /// Segments that wait for a reader of a stream.
 const UNREAD: usize = 64;
 /// The scheme of `ndnweir get`.
@@ -99,10 +97,7 @@ impl Get {
     /// # Errors
     /// If the system grants no poll.
     pub fn stop_handle(&mut self) -> Result<Stop, ApplicationError> {
-        let waiter = match self.waiter.take() {
-            Some(waiter) => waiter,
-            None => Waiter::new()?,
-        };
+        let waiter = self.waiter()?;
         Ok(self.waiter.insert(waiter).stop_handle())
     }
 
@@ -131,12 +126,16 @@ impl Get {
         Ok(ObjectStream { content: Some(content), part: Vec::new(), at: 0, fetch: Some(fetch), stop, statistics: None })
     }
 
+    /// Takes the waiter that can be stopped already, or a new one.
+    fn waiter(&mut self) -> Result<Waiter, ApplicationError> {
+        Ok(self.waiter.take().map_or_else(Waiter::new, Ok)?)
+    }
+
     fn connect(mut self) -> Result<Connected, ApplicationError> {
         if self.name.is_empty() {
             return Err(ApplicationError::Name(self.name));
         }
-        self.stop_handle()?;
-        let Some(waiter) = self.waiter.take() else { return Err(ApplicationError::Stopped) };
+        let waiter = self.waiter()?;
         let uri = self.uri.take().map_or_else(|| transport(None), Ok)?;
         let session = Session::connect(uri, &waiter, 0, seed())?;
         let scheme = match self.scheme.take() {
