@@ -38,6 +38,17 @@ def forwarder(tmp_path: Path) -> Iterator[str]:
         process.wait(timeout=20)
 
 
+@pytest.fixture
+def silent(forwarder: str) -> Iterator[str]:
+    """A name with a route, over which nobody answers: an Interest without a route is sent back, and ends a fetch."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        uri = f"udp4://127.0.0.1:{nobody.getsockname()[1]}"
+        command = [sys.executable, "-m", "ndnweir", "route", "add", "/py/silent", uri, "--transport", forwarder]
+        subprocess.run(command, check=True, capture_output=True)
+        yield "/py/silent"
+
+
 def test_what_is_put_is_got_with_any_schemes_consumer(forwarder: str) -> None:
     seen: list[int] = []
     with ndnweir.put("/py/object", BYTES, transport=forwarder) as published:
@@ -70,13 +81,13 @@ def test_a_stream_is_a_file_and_closing_it_ends_the_fetch(forwarder: str, tmp_pa
             next(source.pieces())
 
 
-def test_many_fetches_at_once_and_a_cancelled_one_under_asyncio(forwarder: str) -> None:
+def test_many_fetches_at_once_and_a_cancelled_one_under_asyncio(forwarder: str, silent: str) -> None:
     async def all_of_them() -> None:
         fetches = (ndnweir.get_async("/py/async", transport=forwarder) for _ in range(3))
         assert [fetched.content for fetched in await asyncio.gather(*fetches)] == [BYTES] * 3
         pieces = [piece async for piece in ndnweir.stream_async("/py/async", transport=forwarder)]
         assert b"".join(pieces) == BYTES
-        waiting = asyncio.create_task(ndnweir.get_async("/py/nobody", transport=forwarder, timeout=600))
+        waiting = asyncio.create_task(ndnweir.get_async(silent, transport=forwarder, timeout=600))
         await asyncio.sleep(0.3)
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -86,7 +97,7 @@ def test_many_fetches_at_once_and_a_cancelled_one_under_asyncio(forwarder: str) 
         asyncio.run(all_of_them())
 
 
-def test_ctrl_c_ends_a_fetch_and_python_goes_on_meanwhile(forwarder: str) -> None:
+def test_ctrl_c_ends_a_fetch_and_python_goes_on_meanwhile(forwarder: str, silent: str) -> None:
     counted = [0]
     over = threading.Event()
 
@@ -100,7 +111,7 @@ def test_ctrl_c_ends_a_fetch_and_python_goes_on_meanwhile(forwarder: str) -> Non
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            ndnweir.get("/py/nobody", transport=forwarder, timeout=600)
+            ndnweir.get(silent, transport=forwarder, timeout=600)
     finally:
         over.set()
         counter.join()
