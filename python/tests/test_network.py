@@ -108,6 +108,8 @@ def test_ctrl_c_ends_a_fetch_and_python_goes_on_meanwhile(forwarder: str, silent
     counter = threading.Thread(target=count)
     counter.start()
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    # Tests that run in the background inherit that Ctrl-C is ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -116,6 +118,7 @@ def test_ctrl_c_ends_a_fetch_and_python_goes_on_meanwhile(forwarder: str, silent
         over.set()
         counter.join()
         timer.join()
+        signal.signal(signal.SIGINT, before)
     assert counted[0] > 3
 
 
