@@ -4,10 +4,12 @@ the controller, its stand-by or a router is killed, and when the network between
 packets, and is split.
 
     python3 scripts/control_network.py target/release/ndnweir [--check] [--ndnd target/peers/ndnd]
+    python3 scripts/control_network.py target/release/ndnweir --check --nfd FOLDER [--record FILE]
 
 r, beside the consumer, reaches p, beside the producer, over a or b; every link carries 20 Mbit/s. With --ndnd also in a
-mixed network: r is ndnd and p is led by NFD's protocol, too, as if it had no gNMI. The slow network is a TUN link
-between two namespaces, and needs root. --check ends with an error where something does not hold.
+mixed network: r is ndnd and p is led by NFD's protocol, too, as if it had no gNMI. With --nfd only in a mixed network
+where r is NFD, whose programs are in the folder; --record writes what it and the controller say to each other. The slow
+network is a TUN link between two namespaces, and needs root. --check ends with an error where something does not hold.
 """
 
 import argparse
@@ -22,15 +24,19 @@ import tempfile
 import time
 from pathlib import Path
 
+from ndn_programs import answers, nfd_configuration
 from ports import free_port
+from recorder import Recorder
 from tun_link import ADDRESSES, TunLink
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("ndnweir", type=Path, help="the binary")
 parser.add_argument("--check", action="store_true", help="end with an error where something does not hold")
 parser.add_argument("--ndnd", type=Path, help="ndnd's binary")
+parser.add_argument("--nfd", type=Path, metavar="FOLDER", help="where NFD's programs are")
+parser.add_argument("--record", type=Path, metavar="FILE", help="with --nfd: the packets between it and the controller")
 args = parser.parse_args()
-binary, ndnd = args.ndnweir.resolve(), args.ndnd and args.ndnd.resolve()
+binary, ndnd, nfd = args.ndnweir.resolve(), args.ndnd and args.ndnd.resolve(), args.nfd and args.nfd.resolve()
 NEIGHBOURS = {"r": "ab", "a": "rp", "b": "rp", "p": "ab"}
 ROUTES = {"r": (("a", 0), ("b", 5)), "a": (("p", 0),), "b": (("p", 0),), "p": ()}
 BYTES = 12_000_000
@@ -47,8 +53,8 @@ def hold(what, holds, reported=""):
 class Network:
     """The forwarders, in a network of their own if there is a link to it, and what is managed by NFD's protocol."""
 
-    def __init__(self, folder, controllers=("first", "second"), link=None, managed=""):
-        self.folder, self.running, self.link, self.managed = folder, {}, link, managed
+    def __init__(self, folder, controllers=("first", "second"), link=None, managed="", at_r="ndnweir"):
+        self.folder, self.running, self.link, self.managed, self.at_r = folder, {}, link, managed, at_r
         folder.mkdir()
         self.udp = {name: free_port(socket.SOCK_DGRAM) for name in NEIGHBOURS}
         self.gnmi = {name: free_port(socket.SOCK_STREAM) for name in NEIGHBOURS}
@@ -58,15 +64,12 @@ class Network:
             command = [binary, "key", "certificates", folder, *hosts, "--host", f"controller={ADDRESSES[0]}"]
             subprocess.run(command, check=True, capture_output=True)
         for name in NEIGHBOURS:
-            if name == "r" and managed and ndnd:
-                self.start(name, "fw", "run", self.ndnd(name), program=ndnd)
-            else:
-                self.start(name, "fwd", "--config", self.router(name), side=1)
+            self.forwarder(name)
         (folder / "in").write_bytes(bytes(i * i % 251 for i in range(BYTES // 1000)) * 1000)
         self.wait_for(lambda: all((folder / f"{name}.sock").exists() for name in NEIGHBOURS), "forwarders")
         if "r" in managed:
-            for other, cost in ROUTES["r"]:
-                self.tool("r", "route", "add", "/t", self.uri(other), "--cost", str(cost))
+            self.routes()
+        self.recorder = Recorder(folder / "r.sock", folder / "r-recorded.sock") if args.record else None
         transport = ("--transport", f"unix://{folder}/p.sock")
         self.start("put", "put", folder / "in", "/t/x", "--chunk", "1200", *transport)
         self.wait_for(lambda: "/t/x" in self.tool("p", "route", "list"), "the producer")
@@ -75,6 +78,23 @@ class Network:
             self.start(name, "control", "run", self.controller(name, before), side=0)
             self.wait_for(lambda: self.reporting(name) == 4, "routers that report")
             before = name
+
+    def forwarder(self, name):
+        if name != "r" or self.at_r == "ndnweir":
+            self.start(name, "fwd", "--config", self.router(name), side=1)
+        elif self.at_r == "ndnd":
+            self.start(name, "fw", "run", self.ndnd(name), program=ndnd)
+        else:
+            # A content store in which lists are found again, and of the object nothing.
+            ports = self.udp[name], free_port(socket.SOCK_STREAM)
+            text = nfd_configuration(self.folder / "r.sock", *ports, cache=100)
+            self.start(name, "--config", self.file("r.conf", text), program=nfd / "nfd")
+            self.wait_for(lambda: answers(self.folder / "r.sock"), "NFD")
+
+    def routes(self):
+        """Those of r, where it does not read them from a configuration of ours."""
+        for other, cost in ROUTES["r"]:
+            self.tool("r", "route", "add", "/t", self.uri(other), "--cost", str(cost))
 
     def uri(self, name):
         return f"udp4://127.0.0.1:{self.udp[name]}"
@@ -111,7 +131,8 @@ class Network:
             text += f'[[router]]\nname = "{router}"\n'
             if router in self.managed:
                 rates = ", ".join(f'"{self.uri(other)}" = "20Mbps"' for other in NEIGHBOURS[router])
-                text += f'management = "unix://{self.folder}/{router}.sock"\nrates = {{ {rates} }}\n'
+                socket_file = "r-recorded.sock" if self.recorder and router == "r" else f"{router}.sock"
+                text += f'management = "unix://{self.folder}/{socket_file}"\nrates = {{ {rates} }}\n'
                 text += f'uris = ["{self.uri(router)}"]\n'
             else:
                 text += f'address = "{self.address(router)}"\n'
@@ -128,12 +149,18 @@ class Network:
     def start(self, name, *command, side=None, program=binary):
         log = open(self.folder / f"{name}.log", "a")
         command = [str(part) for part in (*self.within(side), program, *command)]
-        self.running[name] = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder)
+        # NFD makes keys in its home.
+        environment = os.environ | {"HOME": str(self.folder)}
+        self.running[name] = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder, env=environment)
 
     def kill(self, name):
-        self.running.pop(name).kill()
+        process = self.running.pop(name)
+        process.kill()
+        process.wait()
 
     def end(self):
+        if self.recorder:
+            self.recorder.write(args.record)
         for process in self.running.values():
             process.send_signal(signal.SIGTERM)
         for process in self.running.values():
@@ -267,12 +294,12 @@ def far(folder):
         link.end()
 
 
-def mixed(folder):
-    """ndnd beside the consumer, a forwarder of ours without gNMI beside the producer."""
-    network = Network(folder, controllers=("first",), managed="rp")
+def mixed(folder, at_r):
+    """ndnd or NFD beside the consumer, a forwarder of ours without gNMI beside the producer."""
+    network = Network(folder, controllers=("first",), managed="rp", at_r=at_r)
     try:
         reported, holds = led(network, "first")
-        hold("led in a network with ndnd it comes whole", holds, reported)
+        hold(f"led in a network with {at_r} it comes whole", holds, reported)
         status = network.status("first")
         measured = [link for link in status["links"] if link["from"] == "p"]
         known = [(link["utilization"] is not None, link["occupancy"] is not None) for link in measured]
@@ -284,25 +311,57 @@ def mixed(folder):
             return {f"faceid={face} (cost={cost})" for face, _, cost in decisions[0]["costs"]}
 
         def listed():
+            """What its own tool shows."""
             environment = os.environ | {"NDN_CLIENT_TRANSPORT": f"unix://{network.folder}/r.sock"}
-            output = subprocess.run([ndnd, "fw", "fib-list"], capture_output=True, text=True, env=environment).stdout
+            environment["HOME"] = str(network.folder)
+            tool = [ndnd, "fw", "fib-list"] if at_r == "ndnd" else [nfd / "nfdc", "fib", "list"]
+            output = subprocess.run(tool, capture_output=True, text=True, env=environment).stdout
             return set(re.findall(r"faceid=\d+ \(cost=\d+\)", output))
 
         # The report of the fetch's last moments may bring one more order.
-        network.wait_for(lambda: ordered() <= listed(), "list of ndnd with the costs that were ordered last")
+        network.wait_for(lambda: ordered() <= listed(), f"list of {at_r} with the costs that were ordered last")
         wanted = ordered()
         network.kill("first")
-        hold("ndnd keeps the costs that were ordered last", wanted <= listed(), sorted(wanted))
+        hold(f"{at_r} keeps the costs that were ordered last", wanted <= listed(), sorted(wanted))
         speed, whole = network.get()
         hold("a fetch goes on without the controller", whole, f"{speed:.1f} Mbit/s")
+        if at_r == "NFD":
+            restarted(network)
     finally:
         network.end()
 
 
+def restarted(network):
+    """NFD is killed during a fetch and begins again, with routes that are added anew."""
+    network.start("first", "control", "run", network.controller("first", None))
+    network.wait_for(lambda: network.reporting("first") == 4, "routers that report to the controller begun again")
+
+    def without_nfd():
+        time.sleep(1.5)
+        network.kill("r")
+        network.wait_for(lambda: network.reporting("first") == 3, "report of the lost router")
+        links = network.status("first")["links"]
+        left_out = all(link["up"] != ("r" in (link["from"], link["to"])) for link in links)
+        hold("the links of an NFD that was killed are left out, and only these", left_out)
+        network.forwarder("r")
+        network.routes()
+        network.wait_for(lambda: network.reporting("first") == 4, "report of the NFD begun again")
+
+    speed, whole = network.get(without_nfd)
+    hold("a fetch goes on when NFD is killed and begins again", whole, f"{speed:.1f} Mbit/s")
+    # An order that was on its way to the one that was killed counts as rejected.
+    before = network.status("first")["counts"]["rejected"]
+    reported, holds = led(network, "first")
+    hold("NFD, begun again, is led as before", holds, reported)
+    counts = network.status("first")["counts"]
+    hold("no order was rejected since then", counts["rejected"] == before, counts)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        for part in (unplanned, killed, far, *([mixed] if ndnd else [])):
-            part(Path(folder) / part.__name__)
+        parts = [(mixed, "NFD")] if nfd else [(unplanned,), (killed,), (far,), *([(mixed, "ndnd")] if ndnd else [])]
+        for part, *more in parts:
+            part(Path(folder) / part.__name__, *more)
     if problems and args.check:
         sys.exit(f"{len(problems)} of what should hold did not")
 

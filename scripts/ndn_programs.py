@@ -218,10 +218,11 @@ def ended(*_):
     raise SystemExit("ended by a signal")
 
 
-def nfd_configuration(unix, udp, tcp, region=None):
-    """Configuration of an NFD for tests: every application may give commands, nothing is sent to groups."""
+def nfd_configuration(unix, udp, tcp, region=None, cache=65536, certificate="any"):
+    """Configuration of an NFD for tests: every application may give commands, or who has the key of a certificate's file;
+    nothing is sent to groups."""
     return f"""
-tables {{ cs_max_packets 65536 network_region {{ {region or ""} }} strategy_choice {{
+tables {{ cs_max_packets {cache} network_region {{ {region or ""} }} strategy_choice {{
   / /localhost/nfd/strategy/best-route
   /localhost /localhost/nfd/strategy/multicast
   /localhost/nfd /localhost/nfd/strategy/best-route
@@ -231,7 +232,12 @@ face_system {{
   tcp {{ port {tcp} enable_v6 no }}
   udp {{ port {udp} enable_v6 no mcast no }}
 }}
-authorizations {{ authorize {{ certfile any privileges {{ faces fib cs strategy-choice }} }} }}
+authorizations {{ authorize {{ certfile {certificate} privileges {{
+ faces
+ fib
+ cs
+ strategy-choice
+}} }} }}
 rib {{ localhost_security {{ trust-anchor {{ type any }} }} }}
 """
 

@@ -3,6 +3,7 @@
 //! Everything is computed by the crates that the command uses; here it is only handed over.
 
 mod errors;
+mod network;
 mod outside;
 mod results;
 mod run;
@@ -13,6 +14,8 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use crate::network::{Fetch, Publication, fetch, publish};
     #[pymodule_export]
     use crate::outside::{check_consumer, check_marker, check_strategy};
     #[pymodule_export]

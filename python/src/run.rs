@@ -4,10 +4,9 @@ use crate::errors;
 use crate::outside::{self, Definition, Failures};
 use crate::results::Results;
 use ndnweir_core::scheme::Scheme;
-use ndnweir_lab::evaluation::grid::{Case, MAX_CASES, cases, combinations, variation, variations};
+use ndnweir_lab::evaluation::grid::{Case, MAX_CASES, VaryError, cases, combinations, varied};
 use ndnweir_lab::experiment::{Error, Experiment, Progress, choose};
 use ndnweir_lab::results::{CaseResult, Comparison, RunWords, shell_word};
-use ndnweir_scenario::diag::Findings;
 use ndnweir_scenario::{Problems, Scenario, Source, find};
 use pyo3::prelude::*;
 use rayon::prelude::*;
@@ -58,25 +57,15 @@ fn source(scenario: &str, text: Option<&str>, folder: &Path) -> Result<Source, P
 
 /// The cases of a scenario; one without a name if nothing varies.
 fn read_cases(py: Python<'_>, scenario: &str, source: &Source, set: &[String], vary: &[String]) -> PyResult<Vec<Case>> {
-    let varied = match (vary, source.vary()) {
-        ([], Some(item)) => {
-            let found = Findings::default();
-            let varied = variations(item, &found, &["values"]);
-            found.check().map_err(|p| errors::problems(py, &p))?;
-            varied
+    let all = varied(source, vary).map_err(|error| match error {
+        VaryError::Scenario(problems) => errors::problems(py, &problems),
+        VaryError::Text(why) => errors::input(py, format!("vary: {why}")),
+        VaryError::TooMany(count) => {
+            errors::input(py, format!("{count} cases; at most {MAX_CASES} can be, use a sweep for more"))
         }
-        (texts, _) => {
-            let read = |text: &String| variation(text).map_err(|why| errors::input(py, format!("vary: {why}")));
-            texts.iter().map(read).collect::<PyResult<_>>()?
-        }
-    };
-    let all = combinations(&varied);
-    if all.len() > MAX_CASES {
-        return Err(errors::input(
-            py,
-            format!("{} cases; at most {MAX_CASES} can be, use a sweep for more", all.len()),
-        ));
-    }
+    })?;
+    // One, if nothing varies.
+    let all = all.unwrap_or_else(|| combinations(&[]));
     cases(source, scenario, set, all).map_err(|p| errors::problems(py, &p))
 }
 

@@ -7,6 +7,8 @@ use crate::judge_args::JudgeArgs;
 use crate::manage_args::{CsArgs, FaceArgs, RouteArgs, StatusArgs, StrategyArgs};
 #[cfg(feature = "network")]
 use crate::network_args::{EmulateArgs, FwdArgs, LinkArgs};
+#[cfg(feature = "pack")]
+use crate::pack_args::{PackArgs, RepeatArgs};
 use crate::run_args::{OutputArgs, RunArgs};
 #[cfg(feature = "sweep")]
 use crate::sweep_args::SweepArgs;
@@ -60,6 +62,12 @@ pub enum Command {
     /// Run a plan of many runs, resumable and in parts, and merge the results into tables
     #[cfg(feature = "sweep")]
     Sweep(SweepArgs),
+    /// Put results with all that is needed to compute them again into one archive
+    #[cfg(feature = "pack")]
+    Pack(PackArgs),
+    /// Compute the results of such an archive again, and compare every byte
+    #[cfg(feature = "pack")]
+    Repeat(RepeatArgs),
     /// Reproduce published evaluations: published, measured, spread, verdict
     Papers(PapersArgs),
     /// List schemes, components and scenarios

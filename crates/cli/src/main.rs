@@ -11,6 +11,8 @@ mod judge_args;
 mod manage_args;
 #[cfg(feature = "network")]
 mod network_args;
+#[cfg(feature = "pack")]
+mod pack_args;
 mod progress;
 mod run_args;
 #[cfg(feature = "sweep")]

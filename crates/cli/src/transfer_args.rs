@@ -82,7 +82,7 @@ pub struct FetchArgs {
     pub pace: f64,
     /// Largest share of lost segments that a window law takes for noise while round trips show no queue; 0 takes every
     /// loss for congestion, as published
-    #[arg(long, default_value_t = 0.1, value_name = "SHARE")]
+    #[arg(long, default_value_t = ndnweir_net::transfer::real_path::NOISE, value_name = "SHARE")]
     pub noise: f64,
     /// Wait for timeouts even when later Interests were answered: for several paths of different length
     #[arg(long)]

@@ -7,6 +7,8 @@ mod information;
 #[cfg(feature = "network")]
 mod install;
 mod judge;
+#[cfg(feature = "pack")]
+mod pack;
 mod report;
 #[path = "rooms/main.rs"]
 mod rooms;

@@ -9,6 +9,7 @@
 //! - [`criteria`]: schemes judged by criteria that are written down beforehand, relative to the optimum.
 //! - [`jobs`]: single runs that are stored, reused and divided among machines.
 //! - [`sweep`]: plans of many such runs, merged into tables (with the feature `sweep`).
+//! - [`pack`]: results with all that is needed to compute them again, in one archive (with the feature `pack`).
 //! - [`trace`], [`deliveries`], [`qlog`], [`fetch_trace`], [`speed`]: packets of a run (with `perfetto` also for that
 //!   viewer), its Data, what its consumers see, a real fetch over time, the simulator's speed.
 //!
@@ -22,6 +23,8 @@ pub mod fetch_trace;
 pub mod jobs;
 pub mod metrics;
 pub mod optimum;
+#[cfg(any(test, feature = "pack"))]
+pub mod pack;
 pub mod papers;
 #[cfg(feature = "perfetto")]
 pub mod perfetto;

@@ -4,6 +4,7 @@
 //! the same code as in the simulator. This crate adds what they do not contain:
 //!
 //! - [`address`]: addresses of hosts.
+//! - [`application`]: objects fetched and published in a few lines, for programs.
 //! - [`client`]: an application's connection to its forwarder.
 //! - [`clock`]: the only reader of the time.
 //! - [`daemon`]: the forwarder's process.
@@ -25,6 +26,7 @@
 //! microseconds, which the millisecond timers of the common asynchronous runtimes do not give.
 
 pub mod address;
+pub mod application;
 pub mod client;
 pub mod clock;
 pub mod daemon;

@@ -1,6 +1,6 @@
 //! Parameters of a component in a file of their own: the key `file` in the component's table.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ndnweir_core::registry::Family;
 
@@ -38,9 +38,8 @@ fn component(item: Option<&mut Item>, base: &Base, found: &Findings) {
         found.error(&item.at, format!("file is {}, not a path", item.kind()), "write file = \"policy.toml\"");
         return;
     };
-    // What the command line names is in the folder where the command is given.
     let given = item.at.source.starts_with("--set ");
-    let here = Base::Folder(PathBuf::new());
+    let here = base.of_command_line();
     let read = if given { &here } else { base }.read(file, WHAT, &item.at);
     match read.and_then(|(shown, text)| parameters(&shown, &text)) {
         Ok(parameters) => {

@@ -32,15 +32,15 @@ pub(super) fn topology(root: &mut Table, source: &Source, found: &Findings) -> R
         return Err(Problems::one(at, format!("\"{file}\" has no ending that tells its format"), help));
     };
     let (shown, text) = match &source.base {
-        Base::Shipped => match shipped::topology(&file) {
+        Base::Shipped(_) => match shipped::topology(&file) {
             Some(text) => (format!("scenarios/{file}"), text.to_string()),
             None => {
                 let help = suggest(&file, "shipped files", shipped::topologies().map(|t| t.0));
                 return Err(Problems::one(at, format!("no shipped topology is called \"{file}\""), help));
             }
         },
-        Base::Text(text) => (file, text.clone()),
-        Base::Folder(_) => source.base.read(&file, "topology", &at)?,
+        Base::Text(text, _) => (file, text.clone()),
+        Base::Folder(..) => source.base.read(&file, "topology", &at)?,
     };
     let mut topology = topology::read(format, &shown, &text)?;
     insert(root, &mut topology, scale.unwrap_or(1.0), &item.at);

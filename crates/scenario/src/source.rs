@@ -1,6 +1,8 @@
 //! From a name or path to a validated scenario.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::diag::{Findings, Location, Problems, suggest};
 use super::fields::Fields;
@@ -26,29 +28,57 @@ pub struct Source {
 /// What a relative topology file is relative to.
 #[derive(Clone, Debug)]
 pub(super) enum Base {
-    Folder(PathBuf),
-    Shipped,
+    Folder(PathBuf, FilesRead),
+    Shipped(FilesRead),
     /// The scenario is a bare topology, with this text.
-    Text(String),
+    Text(String, FilesRead),
+}
+
+/// The files of which a scenario, with whatever overrides, has been read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FilesRead(Arc<Mutex<BTreeSet<PathBuf>>>);
+
+impl FilesRead {
+    fn add(&self, path: &Path) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+    }
 }
 
 impl Base {
+    fn files_read(&self) -> &FilesRead {
+        match self {
+            Base::Folder(_, read) | Base::Text(_, read) | Base::Shipped(read) => read,
+        }
+    }
+
+    /// Where files are looked for that the command line names: where the command is given.
+    pub(super) fn of_command_line(&self) -> Base {
+        Base::Folder(PathBuf::new(), self.files_read().clone())
+    }
+
+    /// As [`read_text`], of a file that belongs to the scenario.
+    pub(super) fn read_text(&self, path: &Path, shown: &str) -> Result<String, Problems> {
+        let text = read_text(path, shown)?;
+        self.files_read().add(path);
+        Ok(text)
+    }
+
     /// The text of a file that a scenario names at `at`, and what the file is called in messages.
     ///
     /// # Errors
     /// Why it cannot be read, at `at` unless the file itself is to blame.
     pub(super) fn read(&self, file: &str, what: &str, at: &Location) -> Result<(String, String), Problems> {
         let folder = match self {
-            Base::Folder(folder) => folder.clone(),
-            Base::Text(_) => PathBuf::new(),
-            Base::Shipped => {
+            Base::Folder(folder, _) => folder.clone(),
+            Base::Text(..) => PathBuf::new(),
+            Base::Shipped(_) => {
                 let message = format!("a scenario that comes with the program has no {what} \"{file}\"");
                 return Err(Problems::one(at.clone(), message, "write a scenario file of your own beside it"));
             }
         };
         let path = folder.join(file);
         let shown = path.display().to_string();
-        let text = read_text(&path, &shown).map_err(|problems| match problems.list.first() {
+        let text = self.read_text(&path, &shown).map_err(|problems| match problems.list.first() {
             Some(first) if first.place.line == 0 => {
                 let message = format!("{what} \"{shown}\": {}", first.message);
                 Problems::one(at.clone(), message, "the path is relative to the folder of the scenario file")
@@ -67,7 +97,7 @@ impl Base {
 pub fn find(name_or_path: &str) -> Result<Source, Problems> {
     let path = Path::new(name_or_path);
     if let Some(shipped) = shipped::by_name(name_or_path) {
-        return Source::from_toml(shipped.file, shipped.text, Base::Shipped);
+        return Source::from_toml(shipped.file, shipped.text, Base::Shipped(FilesRead::default()));
     }
     let looks_like_path = name_or_path.contains(['/', '\\']) || path.extension().is_some();
     if !looks_like_path && !path.is_file() {
@@ -77,11 +107,12 @@ pub fn find(name_or_path: &str) -> Result<Source, Problems> {
         return Err(Problems::one(Location::whole(name_or_path), message, help));
     }
     let text = read_text(path, name_or_path)?;
-    if Format::of(name_or_path).is_some() {
-        return Ok(Source::from_topology(name_or_path, text));
-    }
-    let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
-    Source::from_toml(name_or_path, &text, Base::Folder(folder))
+    let source = match Format::of(name_or_path) {
+        Some(_) => Source::from_topology(name_or_path, text),
+        None => Source::from_text(name_or_path, &text, path.parent().unwrap_or(Path::new("")))?,
+    };
+    source.base.files_read().add(path);
+    Ok(source)
 }
 
 /// Finds a scenario, applies overrides and validates it.
@@ -116,7 +147,7 @@ impl Source {
     /// # Errors
     /// Every syntax error of the text.
     pub fn from_text(name: &str, text: &str, folder: &Path) -> Result<Source, Problems> {
-        Source::from_toml(name, text, Base::Folder(folder.to_path_buf()))
+        Source::from_toml(name, text, Base::Folder(folder.to_path_buf(), FilesRead::default()))
     }
 
     pub(super) fn from_toml(name: &str, text: &str, base: Base) -> Result<Source, Problems> {
@@ -141,13 +172,19 @@ impl Source {
         root.set("topology", Item::table(&at, vec![("file", Item::text(&at, name))]));
         root.set("demand", Item::table(&at, vec![("model", Item::text(&at, "gravity"))]));
         root.set("run", Item::table(&at, vec![("duration", Item::text(&at, "20s"))]));
-        Source { name: name.into(), root, base: Base::Text(text), overrides: Vec::new() }
+        Source { name: name.into(), root, base: Base::Text(text, FilesRead::default()), overrides: Vec::new() }
     }
 
     /// What the scenario varies, `[[vary]]`, as it is written: who runs it in several cases reads it. [`Source::validate`]
     /// gives the scenario without.
     pub fn vary(&self) -> Option<&Item> {
         self.root.get("vary")
+    }
+
+    /// The files that were read for this scenario and its clones so far, as paths from where the program runs: those that
+    /// it names are among them once [`Source::validate`] has succeeded. None of what comes with the program.
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.base.files_read().0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
     /// Checks everything and gives the scenario.

@@ -9,7 +9,7 @@ use super::diag::{Findings, Location, Problems, suggest};
 use super::direction::{RATE_HELP, rate_check};
 use super::fields::Fields;
 use super::shipped;
-use super::source::{Base, read_text};
+use super::source::Base;
 
 /// The traces that were read, each file once.
 pub(super) struct Traces<'a> {
@@ -46,7 +46,7 @@ impl<'a> Traces<'a> {
 
     fn open(&self, file: &str, at: &Location) -> Result<RateTrace, Problems> {
         let (shown, text) = match self.base {
-            Base::Shipped => match shipped::trace(file) {
+            Base::Shipped(_) => match shipped::trace(file) {
                 Some(text) => (format!("scenarios/{file}"), text.to_owned()),
                 None => {
                     let help = suggest(file, "shipped traces", shipped::traces());
@@ -57,11 +57,11 @@ impl<'a> Traces<'a> {
                     ));
                 }
             },
-            Base::Text(_) => (file.to_owned(), text_of(file.as_ref(), file, at)?),
-            Base::Folder(folder) => {
+            Base::Text(..) => (file.to_owned(), self.text_of(file.as_ref(), file, at)?),
+            Base::Folder(folder, _) => {
                 let path = folder.join(file);
                 let shown = path.display().to_string();
-                let text = text_of(&path, &shown, at)?;
+                let text = self.text_of(&path, &shown, at)?;
                 (shown, text)
             }
         };
@@ -74,13 +74,13 @@ impl<'a> Traces<'a> {
         })?;
         Ok(trace)
     }
-}
 
-/// The text of a trace's file; if it cannot be read, the error is reported where the scenario names it.
-fn text_of(path: &std::path::Path, shown: &str, at: &Location) -> Result<String, Problems> {
-    read_text(path, shown).map_err(|problems| {
-        let message = problems.list.first().map_or(String::new(), |problem| problem.message.clone());
-        let help = "the path is relative to the folder of the scenario file";
-        Problems::one(at.clone(), format!("trace \"{shown}\": {message}"), help)
-    })
+    /// The text of a trace's file; if it cannot be read, the error is reported where the scenario names it.
+    fn text_of(&self, path: &std::path::Path, shown: &str, at: &Location) -> Result<String, Problems> {
+        self.base.read_text(path, shown).map_err(|problems| {
+            let message = problems.list.first().map_or(String::new(), |problem| problem.message.clone());
+            let help = "the path is relative to the folder of the scenario file";
+            Problems::one(at.clone(), format!("trace \"{shown}\": {message}"), help)
+        })
+    }
 }

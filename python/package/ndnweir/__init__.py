@@ -11,6 +11,7 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 
 from ._command import CommandError, command, explain, judge, list, papers, sweep, validate
+from ._network import Fetched, ObjectStream, Published, get, get_async, put, stream, stream_async
 from ._results import Report, Results, Table
 from ._run import run
 from ._scenario import Scenario
@@ -24,9 +25,12 @@ except PackageNotFoundError:  # imported from a checkout
 
 __all__ = [
     "CommandError",
+    "Fetched",
     "InputError",
     "NdnweirError",
+    "ObjectStream",
     "Problem",
+    "Published",
     "Report",
     "Results",
     "RunError",
@@ -38,12 +42,17 @@ __all__ = [
     "command",
     "consumer",
     "explain",
+    "get",
+    "get_async",
     "judge",
     "list",
     "marker",
     "papers",
+    "put",
     "run",
     "strategy",
+    "stream",
+    "stream_async",
     "sweep",
     "validate",
 ]

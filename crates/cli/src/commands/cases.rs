@@ -8,36 +8,32 @@ use crate::args::SimArgs;
 use crate::failure::Failure;
 use crate::progress::Bar;
 use crate::terminal;
-use ndnweir_lab::evaluation::grid::{Case, MAX_CASES, cases, combinations, variation, variations};
+use ndnweir_lab::evaluation::grid::{Case, MAX_CASES, VaryError, cases, varied};
 use ndnweir_lab::experiment::{self, Experiment, Progress};
 use ndnweir_lab::results::{CaseResult, CaseResults, SeriesOf, shell_word};
 use ndnweir_lab::text_table::wrapped;
 use ndnweir_report as report;
-use ndnweir_scenario as scenario;
+use ndnweir_scenario::{self as scenario, Source};
 use rayon::prelude::*;
 use std::path::Path;
 
 /// The cases of a scenario: by `--vary`, else by its own `[[vary]]`; none if nothing varies.
 pub fn read(name: &str, overrides: &[String], vary: &[String]) -> Result<Option<Vec<Case>>, Failure> {
-    let source = scenario::find(name).map_err(Failure::input)?;
-    let varied = match (vary, source.vary()) {
-        ([], None) => return Ok(None),
-        ([], Some(item)) => {
-            let found = scenario::diag::Findings::default();
-            let varied = variations(item, &found, &["values"]);
-            found.check().map_err(Failure::input)?;
-            varied
-        }
-        (texts, _) => {
-            let read = |text: &String| variation(text).map_err(|why| Failure::Input(format!("--vary {why}")));
-            texts.iter().map(read).collect::<Result<_, _>>()?
+    of(&scenario::find(name).map_err(Failure::input)?, name, overrides, vary)
+}
+
+/// As [`read`], of a scenario that has been found under this name.
+pub fn of(source: &Source, name: &str, overrides: &[String], vary: &[String]) -> Result<Option<Vec<Case>>, Failure> {
+    let all = match varied(source, vary) {
+        Ok(None) => return Ok(None),
+        Ok(Some(all)) => all,
+        Err(VaryError::Scenario(problems)) => return Err(Failure::input(problems)),
+        Err(VaryError::Text(why)) => return Err(Failure::Input(format!("--vary {why}"))),
+        Err(VaryError::TooMany(count)) => {
+            return Err(Failure::Input(format!("{name}: {count} cases; vary less, at most {MAX_CASES} can be")));
         }
     };
-    let all = combinations(&varied);
-    if all.len() > MAX_CASES {
-        return Err(Failure::Input(format!("{name}: {} cases; vary less, at most {MAX_CASES} can be", all.len())));
-    }
-    cases(&source, name, overrides, all).map(Some).map_err(Failure::input)
+    cases(source, name, overrides, all).map(Some).map_err(Failure::input)
 }
 
 /// Reports the runs of all cases to one bar.

@@ -14,7 +14,7 @@ use ndnweir_net::clock::Clock;
 use ndnweir_net::object::signals::Signals;
 use ndnweir_net::object::trust::Verification;
 use ndnweir_net::object::{FileSink, SinkError, StreamSink, Trust};
-use ndnweir_net::transfer::download::{Opener, run as run_download};
+use ndnweir_net::transfer::download::{MAX_EARLY, Opener, run as run_download};
 use ndnweir_net::transfer::{Download, DownloadError, DownloadObserver, FinishedDownload, OpenedSink};
 use ndnweir_node::FetcherCounters;
 use ndnweir_node::fetcher::Arrival;
@@ -72,9 +72,6 @@ pub fn run(args: &GetArgs) -> Result<(), Failure> {
         }
     }
 }
-
-/// Segments that may arrive early when they must be written in order: 4096 × 8 kB.
-const MAX_EARLY: usize = 4096;
 
 /// What an earlier fetch left and cannot be continued is bad input, a reader that closed the stream is no error, all
 /// else is failed work.

@@ -27,10 +27,7 @@ pub fn run(mut args: JudgeArgs) -> Result<(), Failure> {
 }
 
 fn judge(args: &JudgeArgs, plan: Option<(&Path, &Plan)>) -> Result<(), Failure> {
-    if let Some(threads) = args.threads {
-        // Fails only when a pool exists already, and this is the first.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
-    }
+    super::use_threads(args.threads);
     let folder = Folder::find(args.criteria.as_deref()).map_err(Failure::input)?;
     if let Some(other) = args.overrides.iter().find(|set| !set.starts_with("scheme.")) {
         return Err(Failure::Input(format!(

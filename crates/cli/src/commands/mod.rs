@@ -27,6 +27,10 @@ mod list;
 mod man;
 #[cfg(feature = "network")]
 mod manage;
+#[cfg(feature = "pack")]
+mod pack;
+#[cfg(feature = "pack")]
+mod pack_again;
 mod papers;
 #[cfg(feature = "network")]
 mod put;
@@ -57,6 +61,10 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Judge(args) => judge::run(args),
         #[cfg(feature = "sweep")]
         Command::Sweep(args) => sweep::run(&args),
+        #[cfg(feature = "pack")]
+        Command::Pack(args) => pack::run(&args),
+        #[cfg(feature = "pack")]
+        Command::Repeat(args) => pack_again::run(&args),
         Command::Papers(args) => papers::run(&args),
         #[cfg(feature = "network")]
         Command::Emulate(args) => emulate::run(&args),
@@ -93,6 +101,14 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Key(args) => certificates::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
+    }
+}
+
+/// Uses so many threads from now on, if a number is given.
+fn use_threads(threads: Option<u16>) {
+    if let Some(threads) = threads {
+        // Fails only when a pool exists already: `repeat` runs a command after it has made its own.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
     }
 }
 

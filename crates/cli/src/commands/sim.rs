@@ -15,10 +15,7 @@ use ndnweir_report as report;
 use std::path::Path;
 
 pub fn run(args: &SimArgs) -> Result<(), Failure> {
-    if let Some(threads) = args.threads {
-        // Fails only when a pool exists already, and this is the first.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
-    }
+    super::use_threads(args.threads);
     watchers::check(args)?;
     if let Some(cases) = cases::read(&args.run.scenario, &args.run.overrides, &args.vary)? {
         return cases::run(args, &cases);

@@ -11,12 +11,8 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 pub fn run(args: &SweepArgs) -> Result<(), Failure> {
-    if let Some(threads) = args.threads {
-        // Fails only when a pool exists already, and this is the first.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
-    }
-    let options = PlanOptions { schemes: args.scheme.clone(), seeds: args.seeds, set: args.overrides.clone() };
-    let plan = Plan::read(&args.plan, &options).map_err(Failure::input)?;
+    super::use_threads(args.threads);
+    let plan = plan(args)?;
     let engine = engine(env!("CARGO_PKG_VERSION")).map_err(Failure::work)?;
     let folder = args.out.clone().unwrap_or_else(|| Path::new("results").join(&plan.name));
     let sweep = Sweep::new(&plan, &engine, &folder);
@@ -33,7 +29,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
             Failure::Input(format!("--run {key}: no run has a key that begins so; see `ndnweir sweep PLAN --list`"))
         })?,
     };
-    sweep.claim().map_err(Failure::input)?;
+    sweep.claim(words(args)).map_err(Failure::input)?;
     if !args.merge {
         let stop = crate::interrupt::watch()?;
         let bar = Bar::new(wanted.len(), args.quiet);
@@ -70,6 +66,23 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
             format!("{} runs; tables: {}\n{report}", sweep.len(), files.join(", "))
         },
     )
+}
+
+/// The plan, as the options change it.
+pub(super) fn plan(args: &SweepArgs) -> Result<Plan, Failure> {
+    let options = PlanOptions { schemes: args.scheme.clone(), seeds: args.seeds, set: args.overrides.clone() };
+    Plan::read(&args.plan, &options).map_err(Failure::input)
+}
+
+/// The words of the command that runs all of it.
+fn words(args: &SweepArgs) -> Vec<String> {
+    let mut words = vec!["ndnweir".into(), "sweep".into(), args.plan.display().to_string()];
+    if !args.scheme.is_empty() {
+        words.extend(["--scheme".into(), args.scheme.join(",")]);
+    }
+    words.extend(args.seeds.iter().flat_map(|seeds| ["--seeds".into(), seeds.to_string()]));
+    words.extend(args.overrides.iter().flat_map(|change| ["--set".into(), change.clone()]));
+    words
 }
 
 /// Prints what was done, as JSON or as text.

@@ -10,6 +10,7 @@ mod faults;
 mod forgery;
 mod hostile;
 mod interruptions;
+mod library;
 mod link_retransmissions;
 mod process;
 

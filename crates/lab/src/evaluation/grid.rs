@@ -171,6 +171,40 @@ pub fn combinations(variations: &[Variation]) -> Vec<Combination> {
     all
 }
 
+/// Why it cannot be said what varies.
+#[derive(Debug)]
+pub enum VaryError {
+    /// What the scenario says.
+    Scenario(Problems),
+    /// What a text says.
+    Text(VariationError),
+    /// There are more than [`MAX_CASES`] cases: so many.
+    TooMany(usize),
+}
+
+/// The combinations of what `texts` say, each as for [`variation`], else of what the scenario's own `[[vary]]` says; none
+/// if nothing varies.
+///
+/// # Errors
+/// [`VaryError`].
+pub fn varied(source: &Source, texts: &[String]) -> Result<Option<Vec<Combination>>, VaryError> {
+    let varied = match (texts, source.vary()) {
+        ([], None) => return Ok(None),
+        ([], Some(item)) => {
+            let found = Findings::default();
+            let varied = variations(item, &found, &["values"]);
+            found.check().map_err(VaryError::Scenario)?;
+            varied
+        }
+        (texts, _) => texts.iter().map(|text| variation(text)).collect::<Result<_, _>>().map_err(VaryError::Text)?,
+    };
+    let all = combinations(&varied);
+    if all.len() > MAX_CASES {
+        return Err(VaryError::TooMany(all.len()));
+    }
+    Ok(Some(all))
+}
+
 /// The cases of the scenario in `file`: changed by `set`, then by each combination.
 ///
 /// # Errors

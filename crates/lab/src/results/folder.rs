@@ -57,6 +57,9 @@ fn io_error(path: &Path, remedy: &'static str) -> impl FnOnce(io::Error) -> Erro
 
 const WRITING: &str = "check that the folder is writable and the disk has room";
 
+/// The files and folders that a result folder may consist of.
+pub const FILES: [&str; 6] = ["summary.json", "summary", "report.html", "series", "figures", "cases"];
+
 /// A hidden name in the parent folder of `dir`.
 fn sibling(dir: &Path, tag: &str) -> PathBuf {
     let name = dir.file_name().map_or_else(|| "results".into(), |n| n.to_string_lossy().into_owned());
@@ -179,10 +182,9 @@ fn swap(dir: &Path, new: &Path, aside: &Path, exists: bool) -> Result<(), Error>
         let _ = fs::rename(aside, dir);
         return Err(io_error(dir, WRITING)(e));
     }
-    const OURS: [&str; 6] = ["summary.json", "summary", "report.html", "series", "figures", "cases"];
     for entry in fs::read_dir(aside).map_err(io_error(aside, WRITING))?.flatten() {
         let to = dir.join(entry.file_name());
-        if !OURS.iter().any(|o| entry.file_name() == *o) && !to.exists() {
+        if !FILES.iter().any(|o| entry.file_name() == *o) && !to.exists() {
             fs::rename(entry.path(), &to).map_err(io_error(&to, WRITING))?;
         }
     }

@@ -32,8 +32,8 @@ pub use cross::CrossRun;
 pub(crate) use csv::quoted;
 pub use flows::{FlowsInfo, FlowsRun, SizeClassRun, Slowdown};
 pub use folder::{
-    File, MAX_FOLDERS, SeriesOf, command, files, free_folder, from_files, may_write, numbered, read, replace_files,
-    write_folder,
+    FILES, File, MAX_FOLDERS, SeriesOf, command, files, free_folder, from_files, may_write, numbered, read,
+    replace_files, write_folder,
 };
 pub use json::{Document, parse_document};
 pub use nodes::NodeRun;
@@ -43,7 +43,7 @@ pub use optimum::{Attained, ConsumerOptimum, IdealCompletion, LinkOptimum, Optim
 pub use repeat::{RunWords, stand_ins};
 pub use scenario::{ConsumerInfo, EventInfo, LinkInfo, NodeInfo, ScenarioInfo};
 pub use series::{Rows, Series, SeriesKind};
-pub use shell::shell_word;
+pub use shell::{shell_word, shell_words};
 pub use table::{Sort, ceilings, overview, table};
 pub use thin::MANY;
 

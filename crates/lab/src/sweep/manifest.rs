@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 
 /// The name of the file.
-const FILE: &str = "sweep.json";
+pub(crate) const FILE: &str = "sweep.json";
 /// Version of the format.
 const FORMAT: u32 = 1;
 
@@ -23,12 +23,33 @@ pub struct Manifest {
     pub plan: String,
     /// A hash of the keys of all jobs.
     pub jobs: String,
+    /// The command's words, of the worker that was the first.
+    #[serde(default)]
+    pub command: Vec<String>,
 }
 
 impl Manifest {
     /// For a program and a plan.
     pub fn new(engine: String, plan: String, jobs: String) -> Manifest {
-        Manifest { sweep: FORMAT, engine, plan, jobs }
+        Manifest { sweep: FORMAT, engine, plan, jobs, command: Vec::new() }
+    }
+
+    /// Reads that of a folder.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::Damaged`].
+    pub fn read(folder: &Path) -> Result<Manifest, Error> {
+        let path = folder.join(FILE);
+        let shown = path.display().to_string();
+        let remedy = "name a folder of `ndnweir sweep`";
+        let text = fs::read_to_string(&path).map_err(|source| Error::Io { path: shown.clone(), source, remedy })?;
+        serde_json::from_str(&text).map_err(|e| Error::Damaged { path: shown, what: e.to_string(), remedy })
+    }
+
+    /// Whether both are of the same program, plan and options.
+    pub fn is_same(&self, other: &Manifest) -> bool {
+        let of = |m: &Manifest| (m.sweep, m.engine.clone(), m.plan.clone(), m.jobs.clone());
+        of(self) == of(other)
     }
 
     /// Checks that a folder is new or belongs to this sweep, and says so in it. Several workers may do it at once, as
@@ -61,7 +82,7 @@ impl Manifest {
             Ok(there) => there,
             Err(e) => return damaged(e.to_string(), "delete it, and give the same command again"),
         };
-        if there == *self {
+        if self.is_same(&there) {
             return Ok(());
         }
         if there.engine != self.engine {

@@ -11,6 +11,7 @@ use ndnweir_scenario::diag::Findings;
 use ndnweir_scenario::fields::Fields;
 use ndnweir_scenario::tree::{self, Item, Table, Value};
 use ndnweir_scenario::{Location, Problems, Source, find};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -47,6 +48,8 @@ pub struct Plan {
     pub experiments: Vec<ExperimentGrid>,
     /// The seeds.
     pub seeds: Vec<u64>,
+    /// The files that it was read from: its own, scenarios, and what these name.
+    pub files: Vec<PathBuf>,
 }
 
 impl Plan {
@@ -65,7 +68,9 @@ impl Plan {
         let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
         let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
         let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        read(&shown, &text, &folder, name, options)
+        let mut plan = read(&shown, &text, &folder, name, options)?;
+        plan.files.push(path.to_owned());
+        Ok(plan)
     }
 }
 
@@ -86,7 +91,8 @@ fn read(shown: &str, text: &str, folder: &Path, name: String, options: &PlanOpti
         true => schemes.into_iter().map(|s| s.0).collect(),
         false => options.schemes.clone(),
     };
-    let reader = Reader { folder, options, schemes: &schemes, found: &found };
+    let files = RefCell::default();
+    let reader = Reader { folder, options, schemes: &schemes, found: &found, files: &files };
     let mut experiments: Vec<ExperimentGrid> = Vec::new();
     let mut known = BTreeSet::new();
     for (table, at) in tables(&root, "experiment") {
@@ -106,7 +112,7 @@ fn read(shown: &str, text: &str, folder: &Path, name: String, options: &PlanOpti
         let help = format!("at most {MAX_JOBS} can be in one plan; divide it");
         return Err(Problems::one(whole, format!("this plan has {jobs} runs"), help));
     }
-    Ok(Plan { name, about, experiments, seeds })
+    Ok(Plan { name, about, experiments, seeds, files: files.into_inner().into_iter().collect() })
 }
 
 /// `seeds = 10`, those from 1 to 10, or `seeds = [3, 7]`.
@@ -134,6 +140,7 @@ struct Reader<'a> {
     options: &'a PlanOptions,
     schemes: &'a [String],
     found: &'a Findings,
+    files: &'a RefCell<BTreeSet<PathBuf>>,
 }
 
 impl Reader<'_> {
@@ -163,7 +170,11 @@ impl Reader<'_> {
             return None;
         }
         let set: Vec<String> = set.into_iter().map(|s| s.0).chain(self.options.set.iter().cloned()).collect();
-        let cases = self.source(&file, &place).and_then(|source| cases(&source, &file, &set, grid));
+        let cases = self.source(&file, &place).and_then(|source| {
+            let cases = cases(&source, &file, &set, grid);
+            self.files.borrow_mut().extend(source.files());
+            cases
+        });
         let cases = match cases {
             Ok(cases) => cases,
             Err(problems) => {

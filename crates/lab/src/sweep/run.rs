@@ -146,12 +146,20 @@ impl<'a> Sweep<'a> {
         self.tasks.is_empty()
     }
 
-    /// Checks that the folder is new or belongs to this sweep (see [`Manifest::claim`]).
+    /// Checks that the folder is new or belongs to this sweep (see [`Manifest::claim`]). `command` has the words of the
+    /// command that runs it.
     ///
     /// # Errors
     /// As there.
-    pub fn claim(&self) -> Result<(), crate::results::Error> {
-        self.manifest.claim(&self.folder)
+    pub fn claim(&self, command: Vec<String>) -> Result<(), crate::results::Error> {
+        let mut manifest = self.manifest.clone();
+        manifest.command = command;
+        manifest.claim(&self.folder)
+    }
+
+    /// What the folder says about itself once it is claimed, but for the command.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
     }
 
     /// By job: its estimated cost in packet-hops.

@@ -60,7 +60,7 @@ fn read<T>(path: &str, parse: impl Fn(&str) -> Result<T, KeyError>) -> Result<T,
 ///
 /// # Errors
 /// [`KeyFileError`].
-pub fn signer(text: &str, owner: &Name) -> Result<Box<dyn Signer>, KeyFileError> {
+pub fn signer(text: &str, owner: &Name) -> Result<Box<dyn Signer + Send>, KeyFileError> {
     let locator = |spki: Vec<u8>| {
         let digest = sha256(&[&spki]);
         let id = Component::generic(&digest[..8]);
@@ -70,11 +70,11 @@ pub fn signer(text: &str, owner: &Name) -> Result<Box<dyn Signer>, KeyFileError>
         None if text == "digest" => Ok(Box::new(DigestSha256)),
         Some(("ed25519", path)) => read(path, |pem| {
             let spki = Ed25519Signer::from_pkcs8_pem(pem, None)?.verifier().to_spki_der()?;
-            Ok(Box::new(Ed25519Signer::from_pkcs8_pem(pem, locator(spki))?) as Box<dyn Signer>)
+            Ok(Box::new(Ed25519Signer::from_pkcs8_pem(pem, locator(spki))?) as Box<dyn Signer + Send>)
         }),
         Some(("ecdsa", path)) => read(path, |pem| {
             let spki = EcdsaP256Signer::from_pkcs8_pem(pem, None)?.verifier().to_spki_der()?;
-            Ok(Box::new(EcdsaP256Signer::from_pkcs8_pem(pem, locator(spki))?) as Box<dyn Signer>)
+            Ok(Box::new(EcdsaP256Signer::from_pkcs8_pem(pem, locator(spki))?) as Box<dyn Signer + Send>)
         }),
         _ => Err(KeyFileError::Form(text.into(), SIGN_FORMS)),
     }

@@ -17,6 +17,9 @@ use ndnweir_node::fetcher::Arrival;
 use ndnweir_node::{FetcherConfig, FetcherCounters};
 use ndnweir_wire::{LpHeader, Name, PacketView};
 
+/// Segments that may arrive early when they must be written in order: 4096 × 8 kB.
+pub const MAX_EARLY: usize = 4096;
+
 /// Why a download failed.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "each is what its cause says")]

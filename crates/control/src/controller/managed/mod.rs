@@ -208,3 +208,6 @@ async fn serve(
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod nfd;
