@@ -143,6 +143,19 @@ prefix = \"/a\"
     }
 
     #[test]
+    fn a_file_named_on_the_command_line_is_one_of_those_read_also_for_a_scenario_that_comes_with_the_program() {
+        let path = std::env::temp_dir().join(format!("ndnweir-component-file-{}-read.toml", std::process::id()));
+        std::fs::write(&path, POLICY).unwrap();
+        let mut source = crate::find("dumbbell").unwrap();
+        let set = ["scheme.learnt.base=plain".into(), format!("scheme.learnt.consumer.file={}", path.display())];
+        crate::apply_overrides(&mut source, &set).unwrap();
+        let read = source.validate();
+        std::fs::remove_file(&path).unwrap();
+        read.unwrap();
+        assert_eq!(source.files(), [path]);
+    }
+
+    #[test]
     fn errors_in_a_file_of_parameters_name_the_file_and_the_line() {
         let with = "consumer = { file = \"policy.toml\" }";
         let long = format!("{POLICY}# {}\n", "x".repeat(1 << 20));
