@@ -44,8 +44,8 @@ pub struct SweepArgs {
     /// Run only the runs whose keys begin with one of these, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "KEY", conflicts_with = "shard")]
     pub run: Vec<String>,
-    /// List the runs with their keys and estimated packet-hops, and run nothing
-    #[arg(long, conflicts_with_all = ["run", "shard", "status", "merge"])]
+    /// List the runs, or those of --shard or --run, with their keys and estimated packet-hops, and run nothing
+    #[arg(long, conflicts_with_all = ["status", "merge"])]
     pub list: bool,
     /// Say how many runs are stored, and run nothing
     #[arg(long, conflicts_with_all = ["run", "shard", "merge"])]

@@ -51,6 +51,22 @@ fn tables_are_the_same_whoever_ran_the_parts_in_whatever_order() {
 }
 
 #[test]
+fn the_runs_of_a_part_are_listed_and_together_the_parts_have_each_run_once() {
+    let dir = tempdir().unwrap();
+    fs::write(dir.path().join("plan.toml"), PLAN).unwrap();
+    let all = keys(dir.path(), "");
+    let parts: Vec<Vec<String>> = (1..=3).map(|part| keys(dir.path(), &format!("--shard {part}/3"))).collect();
+    assert!(parts.iter().all(|part| part.len() < all.len()));
+    let sorted = |mut keys: Vec<String>| {
+        keys.sort();
+        keys
+    };
+    assert_eq!(sorted(parts.concat()), sorted(all.clone()));
+    assert_eq!(keys(dir.path(), &format!("--run {}", all[3])), all[3..4]);
+    assert!(!dir.path().join("results").exists());
+}
+
+#[test]
 fn a_sweep_is_drawn_with_its_tables_and_again_by_report() {
     let dir = tempdir().unwrap();
     fs::write(dir.path().join("plan.toml"), PLAN).unwrap();

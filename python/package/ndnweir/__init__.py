@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 
-from ._command import CommandError, command, explain, judge, list, papers, sweep, validate
+from ._command import CommandError, command, explain, judge, list, papers, validate
 from ._network import Fetched, ObjectStream, Published, get, get_async, put, stream, stream_async
 from ._results import Report, Results, Table
 from ._run import run
 from ._scenario import Scenario
 from ._schemes import Scheme, check, consumer, marker, strategy
+from ._storage import StorageError
+from ._sweep import sweep, sweep_tables
 from .errors import InputError, NdnweirError, Problem, RunError, ScenarioError
 
 try:
@@ -37,6 +39,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Scheme",
+    "StorageError",
     "Table",
     "check",
     "command",
@@ -54,5 +57,6 @@ __all__ = [
     "stream",
     "stream_async",
     "sweep",
+    "sweep_tables",
     "validate",
 ]

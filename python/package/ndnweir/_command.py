@@ -32,20 +32,20 @@ def command() -> str:
     return found
 
 
-def _call(*words: str | os.PathLike[str]) -> str:
-    """Runs the command; its errors are exceptions, and Ctrl-C reaches it."""
-    line = [command(), *(os.fspath(word) for word in words)]
+def said(status: int, out: str, error: str) -> str:
+    """What the command printed; its errors are exceptions."""
+    if status == 0:
+        return out
+    text = error.strip().removeprefix("error: ")
+    raise InputError(text) if status == 2 else CommandError(text)
+
+
+def document(*words: str | os.PathLike[str]) -> dict[str, Any]:
+    """What the command prints as JSON. Ctrl-C reaches it."""
+    line = [command(), *(os.fspath(word) for word in words), "--json"]
     done = subprocess.run(line, capture_output=True, text=True, check=False)
-    if done.returncode == 0:
-        return str(done.stdout)
-    said = done.stderr.strip().removeprefix("error: ")
-    raise InputError(said) if done.returncode == 2 else CommandError(said)
-
-
-def _document(*words: str | os.PathLike[str]) -> dict[str, Any]:
-    """What the command prints as JSON."""
-    document: dict[str, Any] = json.loads(_call(*words, "--json"))
-    return document
+    read: dict[str, Any] = json.loads(said(done.returncode, done.stdout, done.stderr))
+    return read
 
 
 def list() -> dict[str, Any]:
@@ -54,7 +54,7 @@ def list() -> dict[str, Any]:
     >>> "pcon" in [scheme["name"] for scheme in list()["schemes"]]
     True
     """
-    return _document("list")
+    return document("list")
 
 
 def explain(name: str) -> dict[str, Any]:
@@ -63,17 +63,18 @@ def explain(name: str) -> dict[str, Any]:
     >>> explain("codel-pcon")["components"][0]["family"]
     'marker'
     """
-    return _document("explain", name)
+    return document("explain", name)
 
 
 def validate(
     scenario: str | os.PathLike[str], set: Mapping[str, object] | Iterable[str] | None = None
 ) -> dict[str, Any]:
     """Checks a scenario without running it, and returns it as it was read."""
-    return _document("validate", scenario, *_repeated("--set", overrides(set)))
+    return document("validate", scenario, *repeated("--set", overrides(set)))
 
 
-def _repeated(option: str, values: Iterable[str]) -> Iterable[str]:
+def repeated(option: str, values: Iterable[str]) -> Iterable[str]:
+    """An option once for each value."""
     for value in values:
         yield from (option, value)
 
@@ -94,8 +95,8 @@ class Judged:
 def _judged(page: str, *words: str | os.PathLike[str]) -> Judged:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
-        document = _document(*words, "--out", out)
-        return Judged(document, Report((out / page).read_text(encoding="utf-8")))
+        verdicts = document(*words, "--out", out)
+        return Judged(verdicts, Report((out / page).read_text(encoding="utf-8")))
 
 
 def judge(
@@ -108,7 +109,7 @@ def judge(
     set: Mapping[str, object] | Iterable[str] | None = None,
 ) -> Judged:
     """Judges schemes by the criteria of RFC 9743, beside the optimum (docs/judge.md)."""
-    words = ["judge", ",".join(names(schemes)), "--seeds", str(seeds), *_repeated("--set", overrides(set))]
+    words = ["judge", ",".join(names(schemes)), "--seeds", str(seeds), *repeated("--set", overrides(set))]
     for option, values in (("--against", against), ("--only", only)):
         if values is not None:
             words += [option, ",".join(names(values))]
@@ -118,31 +119,6 @@ def judge(
 def papers(paper: str, *, seeds: int = 10) -> Judged:
     """Runs a published evaluation again: published, measured, spread, verdict (docs/reproductions.md)."""
     return _judged("report.html", "papers", paper, "--seeds", str(seeds))
-
-
-def sweep(
-    plan: str | os.PathLike[str],
-    out: str | os.PathLike[str],
-    *,
-    schemes: str | Iterable[str] | None = None,
-    seeds: int | None = None,
-    set: Mapping[str, object] | Iterable[str] | None = None,
-    shard: tuple[int, int] | None = None,
-    threads: int | None = None,
-) -> dict[str, Any]:
-    """Runs a plan, or a part ``(i, n)`` of it, and keeps each run in the folder ``out`` (docs/sweeps.md).
-
-    Without ``shard`` the tables are merged at the end; the returned ``files`` are Parquet files.
-    """
-    words = ["sweep", os.fspath(plan), "--out", os.fspath(out), *_repeated("--set", overrides(set))]
-    if schemes is not None:
-        words += ["--scheme", ",".join(names(schemes))]
-    for option, value in (("--seeds", seeds), ("--threads", threads)):
-        if value is not None:
-            words += [option, str(value)]
-    if shard is not None:
-        words += ["--shard", f"{shard[0]}/{shard[1]}"]
-    return _document(*words)
 
 
 def main() -> None:

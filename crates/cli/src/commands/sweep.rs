@@ -16,9 +16,6 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     let engine = engine(env!("CARGO_PKG_VERSION")).map_err(Failure::work)?;
     let folder = args.out.clone().unwrap_or_else(|| Path::new("results").join(&plan.name));
     let sweep = Sweep::new(&plan, &engine, &folder);
-    if args.list {
-        return list(&sweep, &engine, args);
-    }
     if args.status {
         return status(&sweep, args);
     }
@@ -29,6 +26,9 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
             Failure::Input(format!("--run {key}: no run has a key that begins so; see `ndnweir sweep PLAN --list`"))
         })?,
     };
+    if args.list {
+        return list(&sweep, &wanted, &engine, args);
+    }
     sweep.claim(words(args)).map_err(Failure::input)?;
     if !args.merge {
         let stop = crate::interrupt::watch()?;
@@ -98,8 +98,9 @@ fn said(
     }
 }
 
-fn list(sweep: &Sweep<'_>, engine: &str, args: &SweepArgs) -> Result<(), Failure> {
-    let jobs = sweep.list();
+fn list(sweep: &Sweep<'_>, wanted: &[usize], engine: &str, args: &SweepArgs) -> Result<(), Failure> {
+    let all = sweep.list();
+    let jobs: Vec<&Job> = wanted.iter().map(|&job| &all[job]).collect();
     if args.json {
         return print_json(&json!({ "engine": engine, "runs": jobs }));
     }
@@ -108,7 +109,7 @@ fn list(sweep: &Sweep<'_>, engine: &str, args: &SweepArgs) -> Result<(), Failure
         let case = if case.is_empty() { String::new() } else { format!(", {case}") };
         format!("{key}  {experiment}{case}; {scheme}, seed {seed}; {:.1} M packet-hops\n", *cost as f64 / 1e6)
     };
-    print(&jobs.iter().map(line).collect::<String>())
+    print(&jobs.into_iter().map(line).collect::<String>())
 }
 
 fn status(sweep: &Sweep<'_>, args: &SweepArgs) -> Result<(), Failure> {
