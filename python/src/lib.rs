@@ -7,6 +7,7 @@ mod network;
 mod outside;
 mod results;
 mod run;
+mod spread;
 mod table;
 
 use pyo3::prelude::*;
@@ -16,11 +17,13 @@ mod _native {
     #[pymodule_export]
     use crate::network::{Fetch, Publication, fetch, publish};
     #[pymodule_export]
-    use crate::outside::check_consumer;
+    use crate::outside::{check_consumer, check_marker, check_strategy};
     #[pymodule_export]
     use crate::results::Results;
     #[pymodule_export]
     use crate::run::run;
+    #[pymodule_export]
+    use crate::spread::half_width;
     #[pymodule_export]
     use crate::table::Table;
 }

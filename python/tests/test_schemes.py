@@ -159,7 +159,80 @@ def test_check_finds_a_consumer_that_never_grows_and_one_that_does_not_repeat() 
         ndnweir.check(Twenty)
 
 
+def test_check_accepts_markers_and_strategies_that_keep_to_the_rules() -> None:
+    @ndnweir.marker
+    class Late:
+        def on_dequeue(self, event: Any, ctx: Any) -> str | None:
+            return "mark" if event.wait > 0.005 else "drop" if event.wait > 0.1 and ctx.random() < 0.1 else None
+
+    class Cheapest:
+        def on_interest(self, event: Any, ctx: Any) -> Any:
+            if event.arrival == "joining":
+                return None
+            return event.hops[0][0] if event.hops else "reject"
+
+    ndnweir.check(Late, seeds=3)
+    ndnweir.check(Cheapest, seeds=3)
+    ndnweir.check(ndnweir.Scheme("both", marker=Late, strategy=Cheapest), seeds=1)
+
+
+def test_check_finds_markers_that_fail_at_some_rate_or_do_not_repeat() -> None:
+    shared = itertools.count()
+
+    class AtZero:
+        def on_enqueue(self, event: Any, ctx: Any) -> str | None:
+            return "mark" if 8 * event.bytes / event.rate > 0.01 else None
+
+    class InTurns:
+        def on_enqueue(self, event: Any, ctx: Any) -> str | None:
+            return "mark" if next(shared) % 7 == 0 else None
+
+    class Loud:
+        def on_dequeue(self, event: Any, ctx: Any) -> int:
+            return 256
+
+    with pytest.raises(ZeroDivisionError):
+        ndnweir.check(AtZero)
+    with pytest.raises(ndnweir.RunError, match="other decisions"):
+        ndnweir.check(InTurns)
+    with pytest.raises(ValueError, match="returned 256"):
+        ndnweir.check(Loud)
+
+
+def test_check_finds_strategies_that_name_no_hop_send_nothing_or_do_not_repeat() -> None:
+    shared = itertools.count()
+
+    class First:
+        def on_interest(self, event: Any, ctx: Any) -> int:
+            return event.hops[0][0]
+
+    class Silent:
+        def on_interest(self, event: Any, ctx: Any) -> None:
+            return None
+
+    class InTurns:
+        def on_interest(self, event: Any, ctx: Any) -> int | None:
+            return event.hops[next(shared) % len(event.hops)][0] if event.hops else None
+
+    class Back:
+        def on_interest(self, event: Any, ctx: Any) -> int:
+            return event.in_face
+
+    with pytest.raises(IndexError):
+        ndnweir.check(First)
+    with pytest.raises(ndnweir.RunError, match="sent or held"):
+        ndnweir.check(Silent)
+    with pytest.raises(ndnweir.RunError, match="other decisions"):
+        ndnweir.check(InTurns)
+    with pytest.raises(ValueError, match="return a face of"):
+        ndnweir.check(Back)
+    with pytest.raises(ndnweir.InputError, match="a strategy on_interest"):
+        ndnweir.check(int)
+
+
 def test_what_is_no_scheme_is_rejected() -> None:
+    with pytest.raises(ndnweir.InputError, match="on_enqueue or on_dequeue"):
+        ndnweir.Scheme("x", marker=Twenty)
     with pytest.raises(ndnweir.InputError, match="lacks on_data"):
         ndnweir.Scheme("x", consumer=int)
     with pytest.raises(ndnweir.InputError, match="give a consumer"):

@@ -248,12 +248,15 @@ pub struct ValidateArgs {
 Examples:
   ndnweir report results/dumbbell                      draw report.html again
   ndnweir report results/before results/after          what changed between two runs
+  ndnweir report results/plan                          curves and maps of a sweep, from its runs.parquet
   ndnweir report trace.csv                             draw what `ndnweir get --trace` recorded")]
 pub struct ReportArgs {
-    /// One result folder to redraw, or two to compare; or one or two traces of fetches
+    /// One result folder to redraw, or two to compare; a sweep's folder or its runs.parquet; or one or two traces of
+    /// fetches
     #[arg(required = true, num_args = 1..=2, value_name = "DIR")]
     pub folders: Vec<PathBuf>,
-    /// Where to write the comparison of two, or the page about traces [default: comparison.html, TRACE.html]
+    /// Where to write the comparison of two, or the page about traces or a sweep [default: comparison.html, TRACE.html,
+    /// report.html in the sweep's folder]
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }

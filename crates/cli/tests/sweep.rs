@@ -51,6 +51,27 @@ fn tables_are_the_same_whoever_ran_the_parts_in_whatever_order() {
 }
 
 #[test]
+fn a_sweep_is_drawn_with_its_tables_and_again_by_report() {
+    let dir = tempdir().unwrap();
+    fs::write(dir.path().join("plan.toml"), PLAN).unwrap();
+    let said = stdout(&run(dir.path(), "sweep plan.toml --out out").success());
+    assert!(said.contains("report: out/report.html"), "{said}");
+    let page = fs::read_to_string(dir.path().join("out/report.html")).unwrap();
+    assert!(page.contains("Goodput (Mbit/s) over link.R1-R2.queue") && page.contains("20 packets"));
+    assert!(dir.path().join("out/figures/curve-0-goodput_mbps.svg").is_file());
+    fs::remove_file(dir.path().join("out/report.html")).unwrap();
+    run(dir.path(), "report out").success();
+    assert!(page == fs::read_to_string(dir.path().join("out/report.html")).unwrap());
+    run(dir.path(), "report out/runs.parquet --out else.html").success();
+    assert!(page == fs::read_to_string(dir.path().join("else.html")).unwrap());
+    rejects(dir.path(), &["report", "out/consumers.parquet"], &["consumers.parquet"]);
+    fs::write(dir.path().join("out/runs.parquet"), "PAR1").unwrap();
+    rejects(dir.path(), &["report", "out"], &["runs.parquet"]);
+    fs::remove_file(dir.path().join("out/runs.parquet")).unwrap();
+    rejects(dir.path(), &["report", "out"], &["runs.parquet", "--merge"]);
+}
+
+#[test]
 fn what_is_stored_is_not_run_again_and_what_is_lost_is() {
     let dir = tempdir().unwrap();
     fs::write(dir.path().join("plan.toml"), PLAN).unwrap();

@@ -333,6 +333,21 @@ fn a_flag_that_does_not_exist_is_not_reported_as_a_value() {
 }
 
 #[test]
+fn a_fetch_is_decided_on_by_a_policy_of_a_file() {
+    let place = Place::new(400_000, &[]);
+    let layers = "[[layers]]\nweights = [[0, 0, 0, -1, 0, 0, 0, 0]]\nbias = [1.5]\n";
+    fs::write(place.path("agent.toml"), format!("name = \"policy\"\ninterval = \"5ms\"\n{layers}")).unwrap();
+    // An RTT twice the least one keeps the window; what is beside the file counts instead of what is in it.
+    let (status, _, stderr) = place.run("get /t -o out -q --set consumer.file=agent.toml --set consumer.interval=2ms");
+    assert!(status == 0 && place.is_same("out"), "{stderr}");
+    fs::write(place.path("agent.toml"), "name = \"policy\"\n[[layers]]\nweights = [[1]]\nbias = [0]\n").unwrap();
+    let (status, _, stderr) = place.run("get /t -o else --set consumer.file=agent.toml");
+    assert!(status == 2 && stderr.contains("row 1 has 1 weights"), "{stderr}");
+    let (status, _, stderr) = place.run("get /t -o else --set consumer.file=none.toml");
+    assert!(status == 2 && stderr.contains("none.toml"), "{stderr}");
+}
+
+#[test]
 fn bad_input_is_rejected_before_anything_is_done() {
     let dir = tempdir().unwrap();
     fs::write(dir.path().join("in"), "content").unwrap();

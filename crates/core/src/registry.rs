@@ -145,6 +145,7 @@ family!($ AnyConsumer, ConsumerParams, consumer::Consumer, Consumer, "A consumer
     Rcp = consumer::rcp::Rcp;
     Mircc = consumer::mircc::Mircc;
     Qsccp = consumer::qsccp::Qsccp;
+    Policy = consumer::policy::Policy;
 });
 
 family!($ AnyMarker, MarkerParams, queue::Marker, Marker, "A marker.", each_marker, {

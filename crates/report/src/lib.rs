@@ -30,6 +30,7 @@ mod player;
 mod series;
 pub(crate) mod style;
 pub(crate) mod svg;
+mod sweep;
 pub(crate) mod tables;
 mod topology;
 
@@ -37,6 +38,7 @@ pub use cases::write_cases;
 pub use compare::compare;
 pub use fetch::fetches;
 pub use svg::Figure;
+pub use sweep::{NoSweep, sweep_figures, sweep_page};
 
 use ndnweir_lab::results::{
     Comparison, Error, SeriesOf, aggregate, files, from_files, read, replace_files, write_folder,

@@ -32,7 +32,7 @@ pub(super) fn topology(root: &mut Table, source: &Source, found: &Findings) -> R
         return Err(Problems::one(at, format!("\"{file}\" has no ending that tells its format"), help));
     };
     let (shown, text) = match &source.base {
-        Base::Shipped => match shipped::topology(&file) {
+        Base::Shipped(_) => match shipped::topology(&file) {
             Some(text) => (format!("scenarios/{file}"), text.to_string()),
             None => {
                 let help = suggest(&file, "shipped files", shipped::topologies().map(|t| t.0));

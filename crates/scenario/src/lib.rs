@@ -10,6 +10,7 @@
 //! [`diag`], [`fields`] and [`tree`] read any TOML file of users; papers use them too.
 
 mod bdp;
+mod component_files;
 mod cross;
 pub mod diag;
 mod direction;
@@ -37,6 +38,7 @@ mod traces;
 mod traffic;
 pub mod tree;
 
+pub use component_files::component_file;
 pub use diag::{Diagnostic, Location, Problems};
 pub use model::*;
 pub use order::compare as compare_names;

@@ -10,7 +10,7 @@ use super::model::Scenario;
 use super::overrides::{self, Override};
 use super::traces::Traces;
 use super::tree::{self, Item, Table, Value};
-use super::{bdp, cross, expand, gravity, mtu, network, parts, schemes, settings, shipped, traffic};
+use super::{bdp, component_files, cross, expand, gravity, mtu, network, parts, schemes, settings, shipped, traffic};
 use crate::topology::{Format, MAX_FILE};
 
 /// Longest scenario file, in bytes.
@@ -29,7 +29,7 @@ pub struct Source {
 #[derive(Clone, Debug)]
 pub(super) enum Base {
     Folder(PathBuf, FilesRead),
-    Shipped,
+    Shipped(FilesRead),
     /// The scenario is a bare topology, with this text.
     Text(String, FilesRead),
 }
@@ -45,19 +45,21 @@ impl FilesRead {
 }
 
 impl Base {
-    fn files_read(&self) -> Option<&FilesRead> {
+    fn files_read(&self) -> &FilesRead {
         match self {
-            Base::Folder(_, read) | Base::Text(_, read) => Some(read),
-            Base::Shipped => None,
+            Base::Folder(_, read) | Base::Text(_, read) | Base::Shipped(read) => read,
         }
+    }
+
+    /// Where files are looked for that the command line names: where the command is given.
+    pub(super) fn of_command_line(&self) -> Base {
+        Base::Folder(PathBuf::new(), self.files_read().clone())
     }
 
     /// As [`read_text`], of a file that belongs to the scenario.
     pub(super) fn read_text(&self, path: &Path, shown: &str) -> Result<String, Problems> {
         let text = read_text(path, shown)?;
-        if let Some(read) = self.files_read() {
-            read.add(path);
-        }
+        self.files_read().add(path);
         Ok(text)
     }
 
@@ -69,7 +71,7 @@ impl Base {
         let folder = match self {
             Base::Folder(folder, _) => folder.clone(),
             Base::Text(..) => PathBuf::new(),
-            Base::Shipped => {
+            Base::Shipped(_) => {
                 let message = format!("a scenario that comes with the program has no {what} \"{file}\"");
                 return Err(Problems::one(at.clone(), message, "write a scenario file of your own beside it"));
             }
@@ -95,7 +97,7 @@ impl Base {
 pub fn find(name_or_path: &str) -> Result<Source, Problems> {
     let path = Path::new(name_or_path);
     if let Some(shipped) = shipped::by_name(name_or_path) {
-        return Source::from_toml(shipped.file, shipped.text, Base::Shipped);
+        return Source::from_toml(shipped.file, shipped.text, Base::Shipped(FilesRead::default()));
     }
     let looks_like_path = name_or_path.contains(['/', '\\']) || path.extension().is_some();
     if !looks_like_path && !path.is_file() {
@@ -109,9 +111,7 @@ pub fn find(name_or_path: &str) -> Result<Source, Problems> {
         Some(_) => Source::from_topology(name_or_path, text),
         None => Source::from_text(name_or_path, &text, path.parent().unwrap_or(Path::new("")))?,
     };
-    if let Some(read) = source.base.files_read() {
-        read.add(path);
-    }
+    source.base.files_read().add(path);
     Ok(source)
 }
 
@@ -184,8 +184,7 @@ impl Source {
     /// The files that were read for this scenario and its clones so far, as paths from where the program runs: those that
     /// it names are among them once [`Source::validate`] has succeeded. None of what comes with the program.
     pub fn files(&self) -> Vec<PathBuf> {
-        let read = self.base.files_read().map(|read| read.0.lock().unwrap_or_else(PoisonError::into_inner));
-        read.iter().flat_map(|read| read.iter().cloned()).collect()
+        self.base.files_read().0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
     /// Checks everything and gives the scenario.
@@ -207,6 +206,7 @@ impl Source {
         let network = network::read(&root, &settings, &Traces::new(&self.base), &whole, &found);
         gravity::expand(&mut root, &network, &found);
         overrides::apply_traffic(&mut root, &self.overrides, &found);
+        component_files::insert(&mut root, &self.base, &found);
         let traffic = traffic::read(&root, &settings, &network, &self.base, &whole, &found);
         let cross = cross::read(&root, &settings, &network, &found);
         let (names, compositions) = schemes::read(&root, &found);

@@ -46,7 +46,7 @@ impl<'a> Traces<'a> {
 
     fn open(&self, file: &str, at: &Location) -> Result<RateTrace, Problems> {
         let (shown, text) = match self.base {
-            Base::Shipped => match shipped::trace(file) {
+            Base::Shipped(_) => match shipped::trace(file) {
                 Some(text) => (format!("scenarios/{file}"), text.to_owned()),
                 None => {
                     let help = suggest(file, "shipped traces", shipped::traces());

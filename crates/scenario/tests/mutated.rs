@@ -146,12 +146,16 @@ fn the_examples_of_the_documentation_are_valid() {
     let docs = include_str!("../../../docs/scenario-format.md");
     let examples: Vec<&str> =
         docs.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default()).collect();
-    let [smallest, parts, cases, full] = examples[..] else { panic!("{} examples", examples.len()) };
+    let [smallest, file, parts, cases, full] = examples[..] else { panic!("{} examples", examples.len()) };
     assert_eq!(full, FULL);
+    let folder = tempfile::tempdir().unwrap();
+    let policy = include_str!("../../../python/examples/policy.toml");
+    std::fs::write(folder.path().join("agent.toml"), policy).unwrap();
     // What is no whole scenario stands in the shipped one that its names are from.
     let dumbbell = include_str!("../../../scenarios/dumbbell.toml");
-    for example in [smallest, full, &format!("{dumbbell}\n{parts}"), &format!("{dumbbell}\n{cases}")] {
-        let scenario = Source::from_text("docs.toml", example, Path::new("")).unwrap().validate();
+    let within = [file, parts, cases].map(|example| format!("{dumbbell}\n{example}"));
+    for example in [smallest, full].into_iter().chain(within.iter().map(String::as_str)) {
+        let scenario = Source::from_text("docs.toml", example, folder.path()).unwrap().validate();
         scenario.unwrap_or_else(|problems| panic!("{problems}\n{example}"));
     }
 }

@@ -55,6 +55,8 @@ class Scheme:
             raise InputError(f"scheme {name}: give a consumer, marker or strategy written in Python")
         for family, part in self.parts.items():
             missing = [method for method in REQUIRED[family] if not callable(getattr(part, method, None))]
+            if family == "marker" and not any(hasattr(part, method) for method in ("on_enqueue", "on_dequeue")):
+                missing = ["on_enqueue or on_dequeue"]
             if missing:
                 raise InputError(f"{part.__name__} is no {family}: it lacks {' and '.join(missing)}")
 
@@ -133,15 +135,49 @@ def strategy(cls: type | None = None, *, base: str | None = None, name: str | No
     return _decorator("strategy")(cls, base=base, name=name)
 
 
-def check(cls: type, seeds: int = 20) -> None:
-    """Checks a consumer as those that come with ndnweir are: random operations keep its window sane, never let it wait
-    for ever, and repeat exactly; a window that was cut grows again.
+def check(cls: type | Scheme, seeds: int = 20) -> None:
+    """Checks a consumer, marker or strategy, or all that a scheme has of Python, as those that come with ndnweir are.
 
-    Raises ``RunError`` with the operation that shows otherwise, or what the class raises.
+    Random operations and a standard workload run on fresh instances, each twice: what a component does must repeat
+    exactly. A consumer's window stays a number from 1 on, it never waits for ever, and a window that was cut grows
+    again. A marker meets packets of every kind and size, at links of any rate, full queues and pauses. A strategy meets
+    routes and links that come and go, Interests that are new, retransmitted or joining, NACKs and timeouts; a new
+    Interest with one next hop must be sent.
+
+    Raises ``RunError`` with what shows otherwise, or what the class raises.
+
+    >>> class Every10th:
+    ...     def on_enqueue(self, event, ctx):
+    ...         return "mark" if event.kind == "data" and ctx.random() < 0.1 else None
+    >>> check(Every10th)
     """
-    if not all(callable(getattr(cls, method, None)) for method in REQUIRED["consumer"]):
-        raise InputError(f"{cls.__name__} is no consumer: it lacks on_data or on_congestion")
-    _native.check_consumer(cls, seeds)
+    written = cls if isinstance(cls, Scheme) else getattr(cls, "__ndnweir__", None)
+    parts: dict[str, type] = written.parts if isinstance(written, Scheme) else dict([_family(cls)])
+    for family, part in parts.items():
+        CHECKS[family](part, seeds)
+
+
+CHECKS = {"consumer": _native.check_consumer, "marker": _native.check_marker, "strategy": _native.check_strategy}
+
+
+def _family(cls: object) -> tuple[str, type]:
+    """A class without a decorator, and its family by its methods."""
+
+    def has(method: str) -> bool:
+        return callable(getattr(cls, method, None))
+
+    if isinstance(cls, type):
+        if has("on_interest"):
+            return "strategy", cls
+        if has("on_enqueue") or has("on_dequeue"):
+            return "marker", cls
+        if has("on_data") and has("on_congestion"):
+            return "consumer", cls
+    name = getattr(cls, "__name__", repr(cls))
+    raise InputError(
+        f"{name} is no component: a consumer has on_data and on_congestion, a marker on_enqueue or on_dequeue, "
+        "a strategy on_interest"
+    )
 
 
 def split(schemes: object) -> tuple[list[str], list[Scheme]]:

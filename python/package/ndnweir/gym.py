@@ -28,6 +28,7 @@ from gymnasium import spaces
 from ._run import run
 from ._scenario import Scenario
 from ._schemes import Scheme
+from .errors import InputError
 
 MAX_WINDOW = 1e6
 
@@ -96,19 +97,23 @@ class _Ended(Exception):
 
 
 @dataclass
-class _Turn:
+class Turn:
+    """An agent that is to act, and what happened since it acted."""
+
     agent: int
     step: Step
 
 
-class _Episode:
-    """A run in a thread of its own, which waits at each step for the agent."""
+class Episode:
+    """A run in a thread of its own, which waits at each step for its agents: for the one whose step it is, or with
+    ``together`` for all at once."""
 
-    def __init__(self, start: Callable[[type], Any], interval: float) -> None:
-        self.turns: queue.Queue[_Turn | BaseException | None] = queue.Queue(1)
-        self.actions: queue.Queue[float | None] = queue.Queue(1)
+    def __init__(self, start: Callable[[type], Any], interval: float, *, together: bool = False) -> None:
+        self.turns: queue.Queue[list[Turn] | BaseException | None] = queue.Queue(1)
+        self.actions: queue.Queue[list[float] | None] = queue.Queue(1)
         self.interval = interval
-        self.count = 0
+        self.together = together
+        self.agents: list[Any] = []
         self.results: Any = None
         self.thread = threading.Thread(target=self._run, args=(start,), daemon=True)
         self.thread.start()
@@ -120,8 +125,10 @@ class _Episode:
             """The consumer: its window is what the agent says."""
 
             def __init__(self) -> None:
-                self.number = episode.count
-                episode.count += 1
+                if episode.together and any(agent.now > 0 for agent in episode.agents):
+                    raise InputError("flows that come and go are no agents that act together; use ndnweir/Consumer-v0")
+                self.number = len(episode.agents)
+                episode.agents.append(self)
                 self.window = 2.0
                 self.now = self.due = 0.0
                 self.step = Step(window=self.window)
@@ -144,16 +151,14 @@ class _Episode:
                 self.act(event, ctx)
 
             def act(self, event: Any, ctx: Any) -> None:
-                if ctx.now < self.due:
-                    return
-                self.step.time, self.step.in_flight = ctx.now - self.now, event.in_flight
-                episode.turns.put(_Turn(self.number, self.step))
-                factor = episode.actions.get()
-                if factor is None:
-                    raise _Ended
+                self.step.in_flight = event.in_flight
+                if ctx.now >= self.due:
+                    episode._act(self, ctx.now)
+
+            def begin(self, factor: float, now: float) -> None:
                 self.window = min(max(self.window * factor, 1.0), MAX_WINDOW)
-                self.now, self.due = ctx.now, ctx.now + episode.interval
-                self.step = Step(window=self.window, least_rtt=self.step.least_rtt)
+                self.now, self.due = now, now + episode.interval
+                self.step = Step(window=self.window, in_flight=self.step.in_flight, least_rtt=self.step.least_rtt)
 
         try:
             self.results = start(Agent)
@@ -164,12 +169,28 @@ class _Episode:
             return
         self.turns.put(None)
 
-    def next(self) -> _Turn | None:
-        """Waits for the next turn; ``None`` at the end of the run."""
-        turn = self.turns.get()
-        if isinstance(turn, BaseException):
-            raise turn
-        return turn
+    def _act(self, agent: Any, now: float) -> None:
+        acting = self.agents if self.together else [agent]
+        for one in acting:
+            one.step.time = now - one.now
+        self.turns.put([Turn(one.number, one.step) for one in acting])
+        factors = self.actions.get()
+        if factors is None:
+            raise _Ended
+        for one, factor in zip(acting, factors, strict=True):
+            one.begin(factor, now)
+
+    def act(self, actions: Iterable[Any]) -> None:
+        """Gives the actions of those whose turn it is."""
+        exponents = (float(numpy.clip(numpy.asarray(a, numpy.float64).reshape(-1)[0], -1.0, 1.0)) for a in actions)
+        self.actions.put([2.0**exponent for exponent in exponents])
+
+    def next(self) -> list[Turn] | None:
+        """Waits for the next turns; ``None`` at the end of the run."""
+        turns = self.turns.get()
+        if isinstance(turns, BaseException):
+            raise turns
+        return turns
 
     def end(self) -> None:
         """Gives the run up."""
@@ -182,6 +203,27 @@ class _Episode:
                 self.turns.get(timeout=0.01)
             except queue.Empty:
                 pass
+
+
+def observation_space() -> spaces.Box:
+    """Eight numbers (:meth:`Step.observation`)."""
+    return spaces.Box(-1.0, 101.0, (8,), numpy.float32)
+
+
+def action_space() -> spaces.Box:
+    """The exponent of the window's factor, with base 2."""
+    return spaces.Box(-1.0, 1.0, (1,), numpy.float32)
+
+
+def starter(
+    scenario: str | Scenario, base: str, seed: int, set: Mapping[str, object] | Iterable[str] | None
+) -> Callable[[type], Any]:
+    """What runs a scenario with a class as its consumer."""
+
+    def start(agent: type) -> Any:
+        return run(scenario, Scheme("agent", base=base, consumer=agent), [seed], set=set, threads=1, progress=False)
+
+    return start
 
 
 class Consumer(gymnasium.Env[Any, Any]):
@@ -214,9 +256,9 @@ class Consumer(gymnasium.Env[Any, Any]):
         self.set = set
         self.reward = reward
         self.render_mode = render_mode
-        self.observation_space = spaces.Box(-1.0, 101.0, (8,), numpy.float32)
-        self.action_space = spaces.Box(-1.0, 1.0, (1,), numpy.float32)
-        self._episode: _Episode | None = None
+        self.observation_space = observation_space()
+        self.action_space = action_space()
+        self._episode: Episode | None = None
         self._observation = Step().observation()
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -225,33 +267,33 @@ class Consumer(gymnasium.Env[Any, Any]):
         self.close()
         chosen = int(self.np_random.integers(1, 2**32)) if seed is None else seed
 
-        def start(agent: type) -> Any:
-            scheme = Scheme("agent", base=self.base, consumer=agent)
-            return run(self.scenario, scheme, [chosen], set=self.set, threads=1, progress=False)
-
-        self._episode = _Episode(start, self.interval)
-        turn = self._episode.next()
+        self._episode = Episode(starter(self.scenario, self.base, chosen, self.set), self.interval)
+        turn = self._next()
         return self._observe(turn), self._info(turn)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Multiplies the window by 2 to the power of the action and runs until the next step."""
         if self._episode is None:
             raise gymnasium.error.ResetNeeded("reset the environment before a step")
-        exponent = float(numpy.clip(numpy.asarray(action, dtype=numpy.float64).reshape(-1)[0], -1.0, 1.0))
-        self._episode.actions.put(2.0**exponent)
-        turn = self._episode.next()
+        self._episode.act([action])
+        turn = self._next()
         observation, info = self._observe(turn), self._info(turn)
         if turn is None:
             info["results"], self._episode = self._episode.results, None
             return observation, 0.0, False, True, info
         return observation, float(self.reward(turn.step)), False, False, info
 
-    def _observe(self, turn: _Turn | None) -> Any:
+    def _next(self) -> Turn | None:
+        assert self._episode is not None
+        turns = self._episode.next()
+        return turns[0] if turns else None
+
+    def _observe(self, turn: Turn | None) -> Any:
         if turn is not None:
             self._observation = turn.step.observation()
         return self._observation
 
-    def _info(self, turn: _Turn | None) -> dict[str, Any]:
+    def _info(self, turn: Turn | None) -> dict[str, Any]:
         return {} if turn is None else {"agent": turn.agent, **asdict(turn.step)}
 
     def close(self) -> None:

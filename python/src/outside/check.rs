@@ -1,15 +1,20 @@
-//! The conformance suite of consumers, for those of Python.
+//! The conformance suites of consumers, markers and strategies, for those of Python.
 
-use super::{Failures, consumer};
+use super::{Failures, consumer, marker, strategy};
 use crate::errors;
-use ndnweir_core::conformance::{Bench, Op, random_ops, standard_workload};
+use ndnweir_core::conformance::strategy::Pace;
+use ndnweir_core::conformance::{Bench, Broken, Desk, Op, random_ops, standard_workload};
 use ndnweir_core::consumer::Consumer;
-use ndnweir_core::registry::AnyConsumer;
+use ndnweir_core::fields::FieldLayout;
+use ndnweir_core::registry::{AnyConsumer, AnyMarker, AnyStrategy};
 use ndnweir_core::units::Duration;
 use pyo3::prelude::*;
 
 /// Random operations for each seed.
 const OPERATIONS: usize = 1500;
+
+/// What makes components repeat.
+const REPEAT: &str = "use ctx.now and ctx.random() alone, and nothing that instances share";
 
 /// Runs random operations on instances of a class: the window stays sane, nothing waits for ever, equal operations give
 /// equal windows, and a window that was cut grows again. Raises `RunError` with the first operation that shows
@@ -30,8 +35,7 @@ pub(crate) fn check_consumer(py: Python<'_>, class: Py<PyAny>, seeds: u64) -> Py
         }
         let mut again = self::bench(&class)?;
         if again.0.run(&ops) != seen {
-            let help = "use ctx.now and ctx.random() alone, and nothing that instances share";
-            return Err(errors::work(py, format!("{name}: the same operations gave other windows; {help}")));
+            return Err(errors::work(py, format!("{name}: the same operations gave other windows; {REPEAT}")));
         }
         py.check_signals()?;
     }
@@ -65,4 +69,48 @@ impl Checked {
     fn raised(&self) -> PyResult<()> {
         self.1.take().map_or(Ok(()), Err)
     }
+}
+
+/// Runs one workload twice on fresh instances: keeps to the rules of its family, and decides the same again. Raises
+/// `RunError` with what is otherwise, or what the class raises.
+fn twice(py: Python<'_>, name: &str, run: impl Fn(&Failures) -> Result<Vec<u64>, Broken>) -> PyResult<()> {
+    let once = || {
+        let failures = Failures::default();
+        let decided = run(&failures);
+        failures.take().map_or(Ok(()), Err)?;
+        decided.map_err(|e| errors::work(py, format!("{name}: {e}")))
+    };
+    if once()? != once()? {
+        return Err(errors::work(py, format!("{name}: the same operations gave other decisions; {REPEAT}")));
+    }
+    py.check_signals()
+}
+
+/// Sends random packets through queues with instances of a class, and a workload of overload, underload and pauses.
+#[pyfunction]
+pub(crate) fn check_marker(py: Python<'_>, class: Py<PyAny>, seeds: u64) -> PyResult<()> {
+    use ndnweir_core::conformance::marker::{fuzz, workload};
+    let desk = |failures: &Failures, seed| {
+        Desk::new(AnyMarker::Custom(marker::make(&class, failures)), FieldLayout::new(), seed)
+    };
+    for seed in 0..seeds {
+        twice(py, &format!("seed {seed}"), |failures| fuzz(desk(failures, seed), false))?;
+    }
+    twice(py, "the standard workload", |failures| workload(|seed| desk(failures, seed)))
+}
+
+/// Lets instances of a class forward at a node with a PIT whose routes and links change, wildly and calmly.
+#[pyfunction]
+pub(crate) fn check_strategy(py: Python<'_>, class: Py<PyAny>, seeds: u64) -> PyResult<()> {
+    use ndnweir_core::conformance::strategy::{run, unknown_prefix};
+    let desk = |failures: &Failures, seed| {
+        Desk::new(AnyStrategy::Custom(strategy::make(&class, failures)), FieldLayout::new(), seed)
+    };
+    for seed in 0..seeds {
+        for (pace, word) in [(Pace::Wild, "wild"), (Pace::Interrupted, "calm")] {
+            let name = format!("seed {seed}, {word}");
+            twice(py, &name, |failures| run(desk(failures, seed), 1500, pace))?;
+        }
+    }
+    twice(py, "a prefix without routes so far", |failures| unknown_prefix(desk(failures, 0)).map(|()| Vec::new()))
 }

@@ -8,7 +8,7 @@ mod context;
 mod marker;
 mod strategy;
 
-pub(crate) use check::check_consumer;
+pub(crate) use check::{check_consumer, check_marker, check_strategy};
 
 use crate::errors;
 use ndnweir_core::component::Outside;

@@ -40,6 +40,8 @@ mod run_files;
 mod sim;
 #[cfg(feature = "sweep")]
 mod sweep;
+#[cfg(feature = "sweep")]
+mod sweep_report;
 mod target;
 #[cfg(feature = "network")]
 mod transfer;

@@ -8,6 +8,12 @@ use ndnweir_report as report;
 use std::path::{Path, PathBuf};
 
 pub fn run(args: &ReportArgs) -> Result<(), Failure> {
+    #[cfg(feature = "sweep")]
+    if let [one] = &args.folders[..]
+        && let Some(table) = super::sweep_report::table_of(one)
+    {
+        return super::sweep_report::draw(&table, args.out.as_deref());
+    }
     if args.folders.iter().any(|path| path.is_file()) {
         return draw_fetches(args);
     }

@@ -48,15 +48,23 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
         return said(args, || json!({ "runs": wanted.len() }), || format!("{} runs stored\n", wanted.len()));
     }
     let tables = merge(&sweep).map_err(Failure::work)?;
+    let name = folder.file_name().map_or(plan.name.clone(), |name| name.to_string_lossy().into_owned());
+    let page = match tables.iter().find(|table| table.name == "runs") {
+        Some(runs) => Some(super::sweep_report::write(&name, runs, &folder, None)?.display().to_string()),
+        None => None,
+    };
     let files: Vec<String> =
         tables.iter().map(|table| folder.join(format!("{}.parquet", table.name)).display().to_string()).collect();
     said(
         args,
         || {
             let rows = |t: &ndnweir_lab::results::tables::Table| json!({ "table": t.name, "rows": t.len() });
-            json!({ "runs": sweep.len(), "tables": tables.iter().map(rows).collect::<Vec<_>>(), "files": files })
+            json!({ "runs": sweep.len(), "tables": tables.iter().map(rows).collect::<Vec<_>>(), "files": files, "report": page })
         },
-        || format!("{} runs; tables: {}\n", sweep.len(), files.join(", ")),
+        || {
+            let report = page.as_ref().map_or(String::new(), |page| format!("report: {page}\n"));
+            format!("{} runs; tables: {}\n{report}", sweep.len(), files.join(", "))
+        },
     )
 }
 

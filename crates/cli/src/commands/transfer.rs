@@ -7,10 +7,12 @@ use ndnweir_core::units::Duration;
 use ndnweir_net::client::{Session, Waiter, transport};
 use ndnweir_net::clock::seed;
 use ndnweir_net::object::Trust;
-use ndnweir_net::transfer::{DownloadConfig, real_path_scheme};
+use ndnweir_net::transfer::{DownloadConfig, consumer_changes, real_path_scheme};
 use ndnweir_node::FetcherConfig;
 use ndnweir_node::forwarder::MAX_DELEGATIONS;
+use ndnweir_scenario::component_file;
 use ndnweir_wire::Name;
+use serde_json::Value;
 
 /// A name as the user wrote it.
 pub fn name(text: &str) -> Result<Name, Failure> {
@@ -65,10 +67,20 @@ pub fn download(args: &FetchArgs, name: Name) -> Result<DownloadConfig, Failure>
     Ok(DownloadConfig {
         name,
         hint: args.hint.clone(),
-        scheme: real_path_scheme(&args.scheme, args.noise, &args.overrides).map_err(Failure::input)?,
+        scheme: real_path_scheme(&args.scheme, args.noise, changes(&args.overrides)?).map_err(Failure::input)?,
         trust: Trust::read(&args.trust).map_err(|e| Failure::Input(format!("--trust: {e}")))?,
         patience: duration("--timeout", &args.timeout)?,
         fetcher,
         link: None,
     })
+}
+
+/// What `--set` says of the consumer, over the parameters of the file that `consumer.file` names.
+fn changes(overrides: &[String]) -> Result<Vec<Value>, Failure> {
+    let mut set = consumer_changes(overrides).map_err(Failure::input)?;
+    match set.as_object_mut().and_then(|table| table.remove("file")) {
+        None => Ok(vec![set]),
+        Some(Value::String(path)) => Ok(vec![component_file(&path).map_err(Failure::input)?, set]),
+        Some(file) => Err(Failure::Input(format!("--set consumer.file={file}: give the path of a file of parameters"))),
+    }
 }

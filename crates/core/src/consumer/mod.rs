@@ -25,6 +25,7 @@ pub mod mircc;
 pub mod mpcc;
 pub mod ndnsieve;
 pub mod pcon;
+pub mod policy;
 pub mod prague;
 mod preset;
 pub mod ptp;

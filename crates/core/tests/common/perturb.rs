@@ -68,8 +68,20 @@ fn walk(value: &Value, schema: &Value, root: &Value, path: String, found: &mut V
             let mut longer = items.clone();
             longer.push(items.last().cloned().unwrap_or(json!(1)));
             let shorter = items[..items.len().saturating_sub(1)].to_vec();
-            found.push(knob(vec![json!(longer), json!(shorter)], false));
+            // Lists whose length is given by others: the same with other numbers.
+            let halved = Value::Array(items.iter().map(halved).collect());
+            found.push(knob(vec![json!(longer), json!(shorter), halved], false));
         }
+    }
+}
+
+/// The same with each number half as large.
+fn halved(value: &Value) -> Value {
+    match value {
+        Value::Number(n) => json!(n.as_f64().unwrap_or_default() / 2.0),
+        Value::Array(items) => items.iter().map(halved).collect(),
+        Value::Object(table) => Value::Object(table.iter().map(|(key, value)| (key.clone(), halved(value))).collect()),
+        _ => value.clone(),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Queue disciplines: packets are conserved, limits kept, counts true.
 
-use crate::router::{self, Desk, SEEDS};
+use crate::router;
 use ndnweir_core::component::Info;
+use ndnweir_core::conformance::{Desk, SEEDS};
 use ndnweir_core::ids::{FlowId, NameId};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{Discipline, Limit};
@@ -79,7 +80,7 @@ impl Witness {
 }
 
 fn fuzz(info: &Info, params: &Value, seed: u64) -> Vec<u64> {
-    let desk = Desk::new::<DisciplineParams>(info, params, seed);
+    let desk = router::desk::<DisciplineParams>(info, params, seed);
     let mut witness = Witness { desk, inside: Vec::new(), limit: Limit::Packets(50) };
     for tag in 0..2000 {
         witness.desk.wander();
@@ -102,12 +103,12 @@ fn fuzz(info: &Info, params: &Value, seed: u64) -> Vec<u64> {
     }
     witness.dequeue();
     witness.compare();
-    witness.desk.finish()
+    witness.desk.finish().unwrap()
 }
 
 /// One flow overfills the queue, which drains at a packet per millisecond; then two packets each of 1500 flows pass.
 fn flood(info: &Info, params: &Value) -> Vec<u64> {
-    let desk = Desk::new::<DisciplineParams>(info, params, 0);
+    let desk = router::desk::<DisciplineParams>(info, params, 0);
     let mut witness = Witness { desk, inside: Vec::new(), limit: Limit::Packets(200) };
     let packet = |flow, tag| Packet {
         name: NameId { flow: FlowId(flow), segment: tag },
@@ -127,7 +128,7 @@ fn flood(info: &Info, params: &Value) -> Vec<u64> {
         witness.dequeue();
     }
     witness.compare();
-    witness.desk.finish()
+    witness.desk.finish().unwrap()
 }
 
 fn workload(info: &Info, params: &Value) -> Vec<u64> {

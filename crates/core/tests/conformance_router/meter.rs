@@ -1,7 +1,8 @@
 //! Meters: what they report is a measurement, whatever passes.
 
-use crate::router::{self, Desk, PATIENCE, RATES, SEEDS};
+use crate::router;
 use ndnweir_core::component::Info;
+use ndnweir_core::conformance::{Desk, PATIENCE, RATES, SEEDS};
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::meter::{DataIn, DataOut, InterestOut, Meter, Report};
 use ndnweir_core::packet::{Kind, Packet};
@@ -69,7 +70,7 @@ fn pass(desk: &mut Desk<AnyMeter>, until: Time, calm: bool) {
 }
 
 fn run(info: &Info, params: &Value, seed: u64, operations: u32, calm: bool) -> Vec<u64> {
-    let mut desk = Desk::new::<MeterParams>(info, params, seed);
+    let mut desk = router::desk::<MeterParams>(info, params, seed);
     for tag in 0..operations {
         let before = desk.now;
         if calm {
@@ -116,7 +117,7 @@ fn run(info: &Info, params: &Value, seed: u64, operations: u32, calm: bool) -> V
         let text = format!("{mark} {fields:?}");
         desk.record.extend(text.bytes().map(u64::from));
     }
-    desk.finish()
+    desk.finish().unwrap()
 }
 
 fn workload(info: &Info, params: &Value) -> Vec<u64> {

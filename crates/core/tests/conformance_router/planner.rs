@@ -1,7 +1,8 @@
 //! Planners: orders are for routers, prefixes and next hops that were announced, and never form a loop.
 
-use crate::router::{self, Desk, PATIENCE, RATES, SEEDS};
+use crate::router;
 use ndnweir_core::component::Info;
+use ndnweir_core::conformance::{Desk, PATIENCE, RATES, SEEDS};
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::planner::{Message, Order, Planner, RouterId};
 use ndnweir_core::registry::{AnyPlanner, PlannerParams};
@@ -41,7 +42,7 @@ impl Network {
     }
 
     fn new(info: &Info, params: &Value, seed: u64) -> Network {
-        let desk = Desk::new::<PlannerParams>(info, params, seed);
+        let desk = router::desk::<PlannerParams>(info, params, seed);
         let fib: Vec<Vec<_>> = (0..ROUTERS).map(|r| (0..PREFIXES).map(|p| Network::routing(r, p)).collect()).collect();
         let mut network = Network { desk, fib, answers: VecDeque::new(), election: 0 };
         for r in 0..ROUTERS {
@@ -178,7 +179,7 @@ fn run(info: &Info, params: &Value, seed: u64, operations: usize, calm: bool) ->
         let message = network.message(calm);
         network.receive(&message);
     }
-    network.desk.finish()
+    network.desk.finish().unwrap()
 }
 
 fn workload(info: &Info, params: &Value) -> Vec<u64> {

@@ -1,7 +1,8 @@
 //! Shapers: every Interest passes, is rejected or is held and released once.
 
-use crate::router::{self, Desk, PATIENCE, RATES, SEEDS};
+use crate::router;
 use ndnweir_core::component::Info;
+use ndnweir_core::conformance::{Desk, PATIENCE, RATES, SEEDS};
 use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::packet::{Kind, NackReason, Packet};
 use ndnweir_core::queue::{Limit, QueueView};
@@ -26,7 +27,7 @@ struct Face {
 
 impl Face {
     fn new(info: &Info, params: &Value, seed: u64) -> Face {
-        let desk = Desk::new::<ShaperParams>(info, params, seed);
+        let desk = router::desk::<ShaperParams>(info, params, seed);
         let (rate, limit) = (Some(Rate::from_mbps(10.0)), Limit::Packets(100));
         let queue = QueueView { packets: 0, bytes: Bytes::ZERO, limit, rate };
         let face = FaceId(1);
@@ -191,7 +192,7 @@ fn run(info: &Info, params: &Value, seed: u64, operations: u32, calm: bool) -> V
         }
         face.release();
     }
-    face.desk.finish()
+    face.desk.finish().unwrap()
 }
 
 fn workload(info: &Info, params: &Value) -> Vec<u64> {

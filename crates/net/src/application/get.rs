@@ -64,7 +64,7 @@ impl Get {
     /// # Errors
     /// If there is none of that name.
     pub fn scheme(self, name: &str) -> Result<Get, ApplicationError> {
-        Ok(Get { scheme: Some(real_path_scheme(name, NOISE, &[])?), ..self })
+        Ok(Get { scheme: Some(real_path_scheme(name, NOISE, [])?), ..self })
     }
 
     /// Over this forwarder instead of this machine's.
@@ -140,7 +140,7 @@ impl Get {
         let session = Session::connect(uri, &waiter, 0, seed())?;
         let scheme = match self.scheme.take() {
             Some(scheme) => scheme,
-            None => real_path_scheme(SCHEME, NOISE, &[])?,
+            None => real_path_scheme(SCHEME, NOISE, [])?,
         };
         Ok(Connected { get: self, session, waiter, scheme })
     }

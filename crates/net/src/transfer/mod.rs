@@ -8,4 +8,4 @@ pub mod real_path;
 pub use download::{Download, DownloadConfig, DownloadError, DownloadObserver, FinishedDownload, OpenedSink, run};
 pub use load::{FinishedFetch, load};
 pub use publish::{PublishError, PublishEvent, StopCondition, publish};
-pub use real_path::{RealPathError, real_path_scheme};
+pub use real_path::{RealPathError, consumer_changes, real_path_scheme};

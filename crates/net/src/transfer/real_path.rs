@@ -3,7 +3,7 @@
 use ndnweir_core::error::SchemeError;
 use ndnweir_core::registry::Family;
 use ndnweir_core::scheme::Scheme;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// The timer of window laws on real paths, unless `--set` changes it: ndn-cxx's estimator, which backs off once per
 /// loss and not once per segment. That no timeout exceeds 4 s is ours.
@@ -32,33 +32,57 @@ pub enum RealPathError {
 
 /// The scheme called `name` as its consumer works on real paths: with ndn-cxx's timer, at least four segments at first,
 /// and losses of up to a share `noise` taken for noise while round trips show no queue, unless it says otherwise itself.
-/// `overrides` change parameters of the consumer, as `consumer.timer.min=100ms`.
+/// `changes` are tables of the consumer's parameters, each over those before it; with a key `name` they choose another
+/// consumer. [`consumer_changes`] reads them from texts.
 ///
 /// # Errors
 /// [`RealPathError`].
-pub fn real_path_scheme(name: &str, noise: f64, overrides: &[String]) -> Result<Scheme, RealPathError> {
+pub fn real_path_scheme(
+    name: &str,
+    noise: f64,
+    changes: impl IntoIterator<Item = Value>,
+) -> Result<Scheme, RealPathError> {
     let base = Scheme::named(name)?;
-    let mut consumer = json!({});
     let part = base.part(Family::Consumer);
-    let info = Family::Consumer.components().iter().find(|info| info.name == part.name);
+    let mut set = json!({});
+    for table in changes {
+        merge(&mut set, table);
+    }
+    let chosen = set["name"].as_str().filter(|other| *other != part.name);
+    let empty = Map::new();
+    let (component, params) = chosen.map_or((part.name, part.params), |other| (other, &empty));
+    let info = Family::Consumer.components().iter().find(|info| info.name == component);
     let defaults = info.map_or(Value::Null, |info| (info.defaults)());
+    let mut consumer = json!({});
     if defaults.get("timer").is_some() {
         consumer["timer"] = timer();
     }
-    let given = part.params.get("initial-window");
+    let given = params.get("initial-window");
     if given.is_none() && defaults["initial-window"].as_f64().is_some_and(|window| window < INITIAL_WINDOW) {
         consumer["initial-window"] = json!(INITIAL_WINDOW);
     }
     if let Some(reaction) = defaults.get("reaction") {
         // A table that is given in part takes the rest from ndnSIM's law, not from this one's.
-        consumer["reaction"] = part.params.get("reaction").unwrap_or(reaction).clone();
+        consumer["reaction"] = params.get("reaction").unwrap_or(reaction).clone();
         consumer["reaction"]["noise"] = json!(noise);
     }
+    merge(&mut consumer, set);
+    let label = format!("{name} as set for this fetch");
+    let scheme = Scheme::resolve(&label, &json!({ "base": name, "consumer": consumer }))?;
+    Ok(Scheme { name: name.into(), ..scheme })
+}
+
+/// The table of a consumer's parameters that texts as `consumer.timer.min=100ms` make.
+///
+/// # Errors
+/// [`RealPathError::Form`].
+pub fn consumer_changes(overrides: &[String]) -> Result<Value, RealPathError> {
+    let mut set = json!({});
     for text in overrides {
         let form = || RealPathError::Form(text.clone());
         let (key, value) = text.split_once('=').ok_or_else(form)?;
         let path = key.trim().strip_prefix("consumer.").ok_or_else(form)?;
-        let mut place = &mut consumer;
+        let mut place = &mut set;
         for part in path.split('.') {
             if part.is_empty() || !(place.is_object() || place.is_null()) {
                 return Err(form());
@@ -67,7 +91,17 @@ pub fn real_path_scheme(name: &str, noise: f64, overrides: &[String]) -> Result<
         }
         *place = serde_json::from_str(value.trim()).unwrap_or_else(|_| Value::from(value.trim()));
     }
-    let label = format!("{name} as set for this fetch");
-    let scheme = Scheme::resolve(&label, &json!({ "base": name, "consumer": consumer }))?;
-    Ok(Scheme { name: name.into(), ..scheme })
+    Ok(set)
+}
+
+/// Overrides `base`, within tables key by key.
+fn merge(base: &mut Value, changes: Value) {
+    match (base, changes) {
+        (Value::Object(base), Value::Object(changes)) => {
+            for (key, value) in changes {
+                merge(base.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (base, changes) => *base = changes,
+    }
 }

@@ -11,5 +11,5 @@ mod rows;
 
 pub use columns::{Column, Table, Values};
 #[cfg(any(test, feature = "parquet", feature = "sweep"))]
-pub use parquet::to_parquet;
+pub use parquet::{from_parquet, to_parquet};
 pub use rows::{Labelled, consumers, events, flows, links, runs, series};

@@ -2,11 +2,14 @@
 
 use super::{Column, Table, Values};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
-use parquet::errors::Result;
+use parquet::errors::{ParquetError, Result};
 use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::types::Type;
+use parquet::schema::types::{ColumnDescPtr, Type};
+use std::fs::File;
 use std::sync::Arc;
 
 /// Most rows of a row group.
@@ -71,12 +74,122 @@ fn write<D: DataType, T>(
     Ok(())
 }
 
+/// Most rows of a table that is read.
+const MAX_ROWS: i64 = 20_000_000;
+
+/// A table that [`to_parquet`] wrote.
+///
+/// # Errors
+/// If it is no Parquet file, damaged, too long or has columns of other types.
+pub fn from_parquet(name: &str, file: File) -> std::result::Result<Table, String> {
+    // The library asserts what a damaged file's metadata may break.
+    let decoded = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| decode(name, file)));
+    decoded.map_or_else(|_| Err("the file is damaged".to_owned()), |table| table.map_err(|error| error.to_string()))
+}
+
+fn decode(name: &str, file: File) -> Result<Table> {
+    let reader = SerializedFileReader::new(file)?;
+    let file = reader.metadata().file_metadata();
+    if !(0..=MAX_ROWS).contains(&file.num_rows()) {
+        return Err(ParquetError::General(format!("{} rows; at most {MAX_ROWS} are read", file.num_rows())));
+    }
+    let empty = |column: &ColumnDescPtr| {
+        if column.max_def_level() > 1 || column.max_rep_level() > 0 {
+            return Err(ParquetError::General(format!("column {}: it is nested", column.name())));
+        }
+        let values = match column.physical_type() {
+            Physical::BYTE_ARRAY => Values::Text(Vec::new()),
+            Physical::INT64 => Values::Int(Vec::new()),
+            Physical::DOUBLE => Values::Float(Vec::new()),
+            other => return Err(ParquetError::General(format!("column {}: {other} is not read", column.name()))),
+        };
+        Ok(Column { name: column.name().to_owned(), values })
+    };
+    let mut columns = file.schema_descr().columns().iter().map(empty).collect::<Result<Vec<_>>>()?;
+    for group in 0..reader.num_row_groups() {
+        let group = reader.get_row_group(group)?;
+        let rows = group.metadata().num_rows();
+        if !(0..=MAX_ROWS).contains(&rows) {
+            return Err(ParquetError::General(format!("{rows} rows in a group")));
+        }
+        let rows = rows as usize;
+        for (number, column) in columns.iter_mut().enumerate() {
+            let from = group.get_column_reader(number)?;
+            match (&mut column.values, from) {
+                (Values::Text(values), ColumnReader::ByteArrayColumnReader(mut from)) => {
+                    let text = |bytes: ByteArray| String::from_utf8_lossy(bytes.data()).into_owned();
+                    read(&mut from, rows, values, text)?;
+                }
+                (Values::Int(values), ColumnReader::Int64ColumnReader(mut from)) => {
+                    read(&mut from, rows, values, |n| n)?
+                }
+                (Values::Float(values), ColumnReader::DoubleColumnReader(mut from)) => {
+                    read(&mut from, rows, values, |x| x)?
+                }
+                _ => return Err(ParquetError::General(format!("column {}: its type changes", column.name))),
+            }
+        }
+    }
+    Ok(Table { name: name.to_owned(), columns })
+}
+
+/// Reads the values of a column in one row group.
+fn read<D: DataType, T>(
+    from: &mut ColumnReaderImpl<D>,
+    rows: usize,
+    into: &mut Vec<Option<T>>,
+    of: impl Fn(D::T) -> T,
+) -> Result<()> {
+    let (mut stored, mut defined) = (Vec::new(), Vec::new());
+    let (records, ..) = from.read_records(rows, Some(&mut defined), None, &mut stored)?;
+    let mut stored = stored.into_iter();
+    let mut all = Vec::with_capacity(records);
+    if defined.is_empty() {
+        all.extend(stored.map(|value| Some(of(value))));
+    } else {
+        all.extend(defined.into_iter().map(|level| (level > 0).then(|| stored.next()).flatten().map(&of)));
+    }
+    if all.len() != rows {
+        return Err(ParquetError::General(format!("{} of {rows} values are there", all.len())));
+    }
+    into.append(&mut all);
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::tables::{Labelled, series};
+    use crate::results::tables::{Labelled, runs as runs_table, series};
     use crate::results::{Rows, Run, Series, SeriesKind};
-    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use std::io::Write as _;
+
+    #[test]
+    fn a_file_reads_back_as_the_table_and_damaged_ones_are_errors() {
+        let runs: Vec<Run> = (0..3)
+            .map(|seed| Run { scheme: format!("s{seed}"), seed, goodput_mbps: seed as f64, ..Run::default() })
+            .collect();
+        let set = ["link.a-b.rate=1Mbps".to_owned()];
+        let label = |run| Labelled { experiment: "e", case: "c", set: &set, run, attained: None, optimum: None };
+        let table = runs_table(&runs.iter().map(label).collect::<Vec<_>>());
+        let bytes = to_parquet(&table).unwrap();
+        let read = |bytes: &[u8]| {
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(bytes).unwrap();
+            from_parquet("runs", file)
+        };
+        assert_eq!(read(&bytes).unwrap(), table);
+        assert!(read(b"").is_err());
+        assert!(read(b"PAR1 is not all of it PAR1").is_err());
+        for cut in (0..bytes.len()).step_by(97) {
+            assert!(read(&bytes[..cut]).is_err(), "{cut}");
+        }
+        // Any byte may be wrong: an error or other values, never a panic.
+        for at in (0..bytes.len()).step_by(13) {
+            let mut wrong = bytes.clone();
+            wrong[at] ^= 0xff;
+            let _: std::result::Result<Table, String> = read(&wrong);
+        }
+    }
 
     #[test]
     fn a_table_reads_back_with_its_nulls() {

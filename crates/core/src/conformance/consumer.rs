@@ -1,7 +1,6 @@
-//! What every consumer must satisfy: random operations, what is visible of a consumer after each, and the invariants.
-//!
-//! The tests of this crate run it over the registry; consumers made elsewhere are checked by it too.
+//! Consumers: random operations, what is visible of a consumer after each, and the invariants.
 
+use super::Broken;
 use crate::component::Env;
 use crate::consumer::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, SentEvent};
 use crate::ctx::{Ctx, Rng, Trace};
@@ -211,25 +210,6 @@ impl Bench {
         }
         Ok(())
     }
-}
-
-/// What a consumer must not do.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-pub enum Broken {
-    /// The window is no number from 1 to [`MAX_WINDOW`].
-    #[error("the window is {0}; keep it from 1 to {MAX_WINDOW}")]
-    Window(f64),
-    /// A record of the future, or of no finite value.
-    #[error("the record {key} is {value}, or of the future")]
-    Record {
-        /// What was recorded.
-        key: &'static str,
-        /// The value.
-        value: f64,
-    },
-    /// Nothing is in flight, and nothing may be sent.
-    #[error("nothing is in flight and nothing may be sent: it waits for ever")]
-    Deadlock,
 }
 
 /// A workload that visits packet pairs (Data that arrive together, then 1 ms apart), packet trains, slow start, long
