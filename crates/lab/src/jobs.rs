@@ -12,6 +12,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -87,13 +89,14 @@ pub fn cost(scenario: &Scenario) -> f64 {
 fn balance(costs: &[u64], parts: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..costs.len()).collect();
     // Stable: among equal costs the first comes first.
-    order.sort_by_key(|job| std::cmp::Reverse(costs[*job]));
-    let mut loads = vec![(0u64, 0usize); parts.max(1)];
+    order.sort_by_key(|job| Reverse(costs[*job]));
+    // Of equal loads the part with fewer jobs, so that jobs without cost are spread too; then the first.
+    let mut loads: BinaryHeap<_> = (0..parts.max(1)).map(|part| Reverse((0u64, 0usize, part))).collect();
     let mut part_of = vec![0; costs.len()];
     for job in order {
-        // Of equal loads the part with fewer jobs, so that jobs without cost are spread too.
-        let part = (0..loads.len()).min_by_key(|part| loads[*part]).unwrap_or(0);
-        loads[part] = (loads[part].0.saturating_add(costs[job]), loads[part].1 + 1);
+        let Some(mut least) = loads.peek_mut() else { break };
+        let Reverse((load, jobs, part)) = *least;
+        *least = Reverse((load.saturating_add(costs[job]), jobs + 1, part));
         part_of[job] = part;
     }
     part_of
@@ -180,6 +183,13 @@ mod tests {
         assert_eq!(balance(&[0, 0, 0], 2), [0, 1, 0]);
         assert_eq!(balance(&[], 4), Vec::<usize>::new());
         assert_eq!(balance(&[1, 2], 1), [0, 0]);
+    }
+
+    #[test]
+    fn a_million_jobs_are_divided_among_many_thousand_parts() {
+        // Were each part looked at for each job, this would take an hour.
+        let parts = balance(&vec![7; 1_000_000], 100_000);
+        assert!((0..1_000_000).all(|job| parts[job] == job % 100_000));
     }
 
     #[test]
