@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet
@@ -55,3 +59,12 @@ def test_a_swept_plan_gives_the_same_tables_as_a_run(tmp_path: Path) -> None:
     assert {**swept, "experiment": rows["experiment"]} == rows
     with pytest.raises(ndnweir.InputError, match="another plan"):
         ndnweir.sweep(plan, tmp_path / "out", seeds=3)
+
+
+def test_the_readmes_line_shows_a_table() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    (line,) = re.findall(r"^\$ (python -c .*)$", readme, re.MULTILINE)
+    words = [sys.executable, *shlex.split(line)[1:]]
+    shown = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert shown[0].split() == ["scheme", "goodput_mbps", "jain"]
+    assert [row.split()[1] for row in shown[1:]] == ["bic", "pcon"]
