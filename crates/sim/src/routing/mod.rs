@@ -1,5 +1,8 @@
 //! Which next hops each node has for each prefix.
 
+mod order;
+pub mod plan;
+
 use crate::network::{NetworkError, Routes};
 use crate::shortest::{Edge, ShortestPaths};
 use crate::topology::Topology;
@@ -103,6 +106,15 @@ pub fn next_hops(topology: &Topology, up: &Availability, producers: &[u32], rout
         hops.into_iter().map(hop).collect()
     });
     sorted.collect()
+}
+
+/// Experiment.
+pub fn planned(topology: &Topology, up: &Availability, producers: &[u32], flow: impl Fn(u32) -> u64) -> Vec<Vec<NextHop>> {
+    let hop = |c: Candidate| NextHop { face: FaceId(c.face), cost: u32::try_from(c.cost).unwrap_or(u32::MAX) };
+    order::candidates(topology, up, producers, flow).into_iter().map(|mut hops| {
+        hops.sort_unstable();
+        hops.into_iter().map(hop).collect()
+    }).collect()
 }
 
 /// A possible next hop; ordered by preference.
