@@ -30,6 +30,7 @@ use ndnweir_net::clock::{Clock, monotonic};
 use ndnweir_net::emulator::{self, Emulator, End, Running};
 use ndnweir_scenario::{Change, LinkDirection, Scenario};
 use ndnweir_sim::network::Control;
+use ndnweir_sim::routing::{Availability, Fibs};
 use ndnweir_sim::topology::Topology;
 use plan::Plan;
 use processes::{Child, Fleet};
@@ -154,8 +155,11 @@ impl Emulation {
         let zero = clock.now() + start_time * times;
         let mut links = Emulator::bind(Ipv4Addr::LOCALHOST, &plan::below(&network, &topology), seed)?;
         let mtus = ndnweir_sim::largest_frames(&network);
-        let plan =
-            Plan { scenario: &self.scenario, network: &network, topology: &topology, mtus: &mtus, scheme, seed, zero };
+        let up = Availability::all(&topology);
+        let fibs = Fibs::new(&network, &topology, &up);
+        let next_hops = (0..network.prefixes).map(|prefix| fibs.next_hops(prefix)).collect();
+        let (scenario, network, topology, mtus) = (&self.scenario, &network, &topology, &mtus);
+        let plan = Plan { scenario, network, topology, next_hops, mtus, scheme, seed, zero };
         let mut fleet = Fleet::new(&self.program, origin, self.names(&plan));
         for node in plan.forwarders() {
             fleet.start(Child::Node(node), plan.forwarder(node, &links, &self.folder)?)?;

@@ -7,11 +7,11 @@ use ndnweir_core::packet::Kind;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::{ConsumerParams, Family};
 use ndnweir_core::scheme::{ComponentChoice, Scheme};
+use ndnweir_core::strategy::NextHop;
 use ndnweir_core::units::{Bytes, Duration, Time};
 use ndnweir_net::emulator::{self, EmulatedDirection, Emulator, End, ProcessPair, Running, UDP_FRAMING};
 use ndnweir_scenario::{Change, Direction, Retry, Scenario, Traffic};
 use ndnweir_sim::network::Network;
-use ndnweir_sim::routing::{Availability, next_hops};
 use ndnweir_sim::topology::Topology;
 use ndnweir_wire::{LpPacketView, PacketView};
 use serde_json::Value;
@@ -23,6 +23,8 @@ pub(super) struct Plan<'a> {
     pub(super) scenario: &'a Scenario,
     pub(super) network: &'a Network,
     pub(super) topology: &'a Topology,
+    /// By prefix, in the order of the scenario's, and by node.
+    pub(super) next_hops: Vec<Vec<Vec<NextHop>>>,
     pub(super) scheme: &'a Scheme,
     pub(super) seed: u64,
     /// By link: the largest datagram, if it has an MTU.
@@ -202,12 +204,8 @@ impl Plan<'_> {
     /// A node's routes, in the order of the scenario's prefixes.
     fn routes(&self, node: usize) -> Vec<RouteTask> {
         let mut routes = Vec::new();
-        for (number, prefix) in (0..).zip(self.scenario.prefixes()) {
-            let serving = self.network.producers.iter().filter(|producer| producer.prefix == number);
-            let serving: Vec<u32> = serving.map(|producer| producer.node as u32).collect();
-            let hops =
-                next_hops(self.topology, &Availability::all(self.topology), &serving, self.network.routing.routes);
-            for hop in &hops[node] {
+        for (prefix, hops) in self.scenario.prefixes().into_iter().zip(&self.next_hops) {
+            for hop in hops.get(node).into_iter().flatten() {
                 let face = usize::from(hop.face.0);
                 routes.push(RouteTask { prefix: prefix.to_owned(), face, cost: hop.cost });
             }

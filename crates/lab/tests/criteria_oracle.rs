@@ -13,7 +13,7 @@ use ndnweir_lab::evaluation::{Limits, number};
 use ndnweir_lab::experiment::{Silent, describe, routed};
 use ndnweir_scenario::{CrossKind, Scenario, Traffic};
 use ndnweir_sim::parts::{Members, Part};
-use ndnweir_sim::routing::{Availability, next_hops};
+use ndnweir_sim::routing::{Availability, Fibs};
 use ndnweir_sim::topology::Topology;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -91,6 +91,7 @@ fn share_out(scenario: &mut Scenario, endless: &Scenario) {
     let (Ok(problem), Ok(topology)) = (routed(endless), Topology::new(&network)) else { return };
     let Ok(allocation) = problem.allocate() else { return };
     let up = Availability::all(&topology);
+    let fibs = Fibs::new(&network, &topology, &up);
     let mut prefixes: BTreeMap<usize, Map<String, Value>> = BTreeMap::new();
     // Consumers of one name share its Interests, so their rates add up.
     let mut rates: BTreeMap<(&str, usize, u16), f64> = BTreeMap::new();
@@ -106,8 +107,7 @@ fn share_out(scenario: &mut Scenario, endless: &Scenario) {
     for flow in &problem.flows {
         let consumer = place(&flow.name);
         let (name, prefix) = (endless.consumers[consumer].prefix.as_str(), network.consumers[consumer].prefix);
-        let serving = network.producers.iter().filter(|p| p.prefix == prefix).map(|p| p.node as u32);
-        let hops = next_hops(&topology, &up, &serving.collect::<Vec<_>>(), network.routing.routes);
+        let hops = fibs.next_hops(prefix);
         for (node, hops) in hops.iter().enumerate() {
             let weight = |face: u16| rates.get(&(name, node, face)).copied().unwrap_or_default();
             let weights: Vec<f64> = hops.iter().map(|hop| weight(hop.face.0)).collect();

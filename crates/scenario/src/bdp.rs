@@ -8,7 +8,7 @@ use super::model::{QueueLimit, Scenario};
 use super::tree::{Item, Quantity, Table, Value};
 use ndnweir_core::units::{Bytes, Duration};
 use ndnweir_sim::network::Routes;
-use ndnweir_sim::routing::{Availability, next_hops};
+use ndnweir_sim::routing::{Availability, Fibs};
 use ndnweir_sim::topology::Topology;
 
 const HELP: &str = "write \"1 BDP\", for the longest round trip of the flows over the link, or \"1 BDP of 40ms\"";
@@ -129,16 +129,17 @@ pub(super) fn settle(scenario: &mut Scenario, pending: &[PendingQueue], found: &
 /// cheapest next hops.
 fn round_trips(scenario: &Scenario) -> Vec<Option<Duration>> {
     let mut longest = vec![None; scenario.links.len()];
-    let network = scenario.network();
+    let mut network = scenario.network();
+    network.routing.routes = Routes::Shortest;
     let Ok(topology) = Topology::new(&network) else { return longest };
     let up = Availability::all(&topology);
+    let fibs = Fibs::new(&network, &topology, &up);
     let delay = |wire: u32| network.links[wire as usize / 2].directions()[wire as usize % 2].delay;
     let mut hops_of = std::collections::BTreeMap::new();
     for consumer in &network.consumers {
         let serving = network.producers.iter().filter(|p| p.prefix == consumer.prefix).map(|p| p.node as u32);
         let serving: Vec<u32> = serving.collect();
-        let hops =
-            hops_of.entry(consumer.prefix).or_insert_with(|| next_hops(&topology, &up, &serving, Routes::Shortest));
+        let hops = hops_of.entry(consumer.prefix).or_insert_with(|| fibs.next_hops(consumer.prefix));
         let (mut at, mut round_trip, mut crossed) = (consumer.node, Duration::ZERO, Vec::new());
         while !serving.contains(&(at as u32)) && crossed.len() <= 2 * scenario.links.len() {
             let Some(hop) = hops[at].first() else { break };

@@ -8,7 +8,8 @@ use ndnweir_core::scheme::Scheme;
 pub use ndnweir_core::scheme::{CachedMarks, InterestMarks};
 use ndnweir_core::units::{Bytes, Duration, Rate};
 pub use ndnweir_sim::network::{
-    Change, Control, CrossKind, Direction, Impairment, LinkDirection, NodeKind, Retry, Routes, Routing, Traffic,
+    Change, Control, CrossKind, Direction, Impairment, LinkDirection, NodeKind, PlanFor, Retry, Routes, Routing,
+    Traffic,
 };
 pub use ndnweir_sim::parts::{Members, Part};
 use serde::Serialize;

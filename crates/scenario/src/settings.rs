@@ -4,7 +4,7 @@ use ndnweir_core::units::{Bytes, Duration, Time};
 
 use super::diag::{Findings, Location};
 use super::fields::{Fields, Packets, Probability};
-use super::model::{CachedMarks, Control, InterestMarks, Routes, Routing, Run};
+use super::model::{CachedMarks, Control, InterestMarks, PlanFor, Routes, Routing, Run};
 use super::tree::Table;
 
 /// `[run]`, `[routing]` and `[control]`.
@@ -120,15 +120,21 @@ pub(super) fn read(root: &Table, whole: &Location, found: &Findings) -> Settings
         if (1..=64).contains(&k) { Ok(()) } else { Err(format!("{k} paths make no sense")) }
     });
     let paths = k.unwrap_or(2) as u32;
+    let plan_for = f.word("plan-for", &[("consumers", PlanFor::Consumers), ("every-node", PlanFor::EveryNode)]);
     let modes = [
         ("shortest", Routes::Shortest),
         ("k-shortest", Routes::KShortest(paths)),
         ("all", Routes::LoopFree),
+        ("planned", Routes::Planned(plan_for.unwrap_or(PlanFor::Consumers))),
         ("none", Routes::None),
     ];
     let mode = f.word("mode", &modes).unwrap_or(Routes::Shortest);
     if k.is_some() && !matches!(mode, Routes::KShortest(_)) {
         f.error("k", "k: only mode = \"k-shortest\" takes it", "delete k, or write mode = \"k-shortest\"");
+    }
+    if plan_for.is_some() && !matches!(mode, Routes::Planned(_)) {
+        let help = "delete plan-for, or write mode = \"planned\"";
+        f.error("plan-for", "plan-for: only mode = \"planned\" takes it", help);
     }
     let cost = f.word("cost", &[("hops", CostModel::Hops), ("delay", CostModel::Delay)]).unwrap_or(CostModel::Hops);
     let reaction = match f.item("reaction") {

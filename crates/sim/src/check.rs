@@ -56,7 +56,7 @@ impl Network {
         }
         match self.routing.routes {
             Routes::KShortest(0) => return fail("0 shortest paths: give at least 1".into()),
-            Routes::KShortest(_) | Routes::Shortest | Routes::LoopFree | Routes::None => {}
+            Routes::KShortest(_) | Routes::Shortest | Routes::LoopFree | Routes::Planned(_) | Routes::None => {}
         }
         self.check_links()?;
         self.check_overlay()?;

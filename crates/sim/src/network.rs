@@ -180,8 +180,21 @@ pub enum Routes {
     /// Every neighbour that is strictly nearer to a producer, for each producer of the prefix. Loop-free per producer.
     #[serde(rename = "all")]
     LoopFree,
+    /// Every link, in the direction that a plan gives it for each prefix, by the rates of links and where consumers
+    /// are. Loop-free, whatever the producers.
+    Planned(PlanFor),
     /// Only nodes that serve a prefix have a route to it: strategies that discover routes do the rest.
     None,
+}
+
+/// Whom routing plans for. Serialised as scenario files name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlanFor {
+    /// The consumers of the network, alike.
+    Consumers,
+    /// A consumer of each prefix at every node, as if nothing were known of demand.
+    EveryNode,
 }
 
 /// Routing.

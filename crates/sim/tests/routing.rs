@@ -2,8 +2,9 @@
 
 use ndnweir_core::queue::Limit;
 use ndnweir_core::units::{Duration, Rate};
+use ndnweir_sim::bench::producer;
 use ndnweir_sim::network::{Direction, Link, Network, NodeKind, Routes};
-use ndnweir_sim::routing::{Availability, next_hops};
+use ndnweir_sim::routing::{Availability, Fibs};
 use ndnweir_sim::topology::Topology;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -88,9 +89,15 @@ proptest! {
         producers.dedup();
         producers.sort_unstable();
         producers.dedup();
-        let shortest = next_hops(&topology, &up, &producers, Routes::Shortest);
-        let several = next_hops(&topology, &up, &producers, Routes::KShortest(k));
-        let loop_free = next_hops(&topology, &up, &producers, Routes::LoopFree);
+        network.prefixes = 1;
+        network.producers = producers.iter().map(|node| producer(*node as usize, 0)).collect();
+        let mut next_hops = |routes| {
+            network.routing.routes = routes;
+            Fibs::new(&network, &topology, &up).next_hops(0)
+        };
+        let shortest = next_hops(Routes::Shortest);
+        let several = next_hops(Routes::KShortest(k));
+        let loop_free = next_hops(Routes::LoopFree);
         for node in 0..nodes as u32 {
             let hops = |hops: &[ndnweir_core::strategy::NextHop]| {
                 hops.iter().map(|h| (u64::from(h.cost), h.face.0)).collect::<Vec<_>>()
@@ -129,9 +136,11 @@ proptest! {
         nodes in 2usize..9,
         links in prop::collection::vec((0usize..9, 0usize..9, 1u32..4), 1..20),
     ) {
-        let network = network(nodes, &links);
+        let mut network = network(nodes, &links);
+        (network.prefixes, network.producers) = (1, vec![producer(0, 0)]);
+        network.routing.routes = Routes::LoopFree;
         let topology = Topology::new(&network).unwrap();
-        let hops = next_hops(&topology, &Availability::all(&topology), &[0], Routes::LoopFree);
+        let hops = Fibs::new(&network, &topology, &Availability::all(&topology)).next_hops(0);
         // Whichever next hop every node takes, each step comes nearer: peel off nodes all of whose next hops are done.
         let mut done = vec![false; nodes];
         done[0] = true;

@@ -2,9 +2,9 @@
 
 use super::outline::outline;
 use crate::optimum::{AllowedLinks, Hop, Optimum, Physical, Problem};
-use ndnweir_scenario::{Routes as Fibs, Scenario};
+use ndnweir_scenario::{Routes, Scenario};
 use ndnweir_sim::NetworkError;
-use ndnweir_sim::routing::{Availability, next_hops};
+use ndnweir_sim::routing::{Availability, Fibs};
 use ndnweir_sim::topology::Topology;
 use std::collections::BTreeMap;
 
@@ -67,17 +67,17 @@ pub fn routed(scenario: &Scenario) -> Result<Problem, NetworkError> {
             interests: wires(c ^ 1),
         })
         .collect();
-    if scenario.routing.routes == Fibs::None {
+    if scenario.routing.routes == Routes::None {
         return Ok(problem);
     }
     let up = Availability::all(&topology);
+    let fibs = Fibs::new(&network, &topology, &up);
     let long_lived = network.consumers.iter().filter(|c| c.traffic.is_long_lived());
     let prefixes: Vec<u32> = long_lived.map(|c| c.prefix).collect();
     let mut by_prefix: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for (flow, prefix) in problem.flows.iter_mut().zip(prefixes) {
         let leading = by_prefix.entry(prefix).or_insert_with(|| {
-            let serving = network.producers.iter().filter(|p| p.prefix == prefix).map(|p| p.node as u32);
-            let hops = next_hops(&topology, &up, &serving.collect::<Vec<_>>(), network.routing.routes);
+            let hops = fibs.next_hops(prefix);
             // Interests are sent to a next hop; Data return in the opposite direction.
             let leads = |c: &usize| {
                 let interest = &topology.channels[c ^ 1];

@@ -81,12 +81,7 @@ impl<'n, 'o> Engine<'n, 'o> {
         options: RunOptions<'o>,
     ) -> Result<Engine<'n, 'o>, NetworkError> {
         let topology = Topology::new(network)?;
-        let mut producers = vec![Vec::new(); network.prefixes as usize];
-        for producer in &network.producers {
-            producers[producer.prefix as usize].push(producer.node as u32);
-        }
-        let consumers = network.consumers.iter().map(|c| (c.node as u32, c.prefix));
-        check_reachable(&topology, &producers, consumers)?;
+        check_reachable(network, &topology)?;
         let placement = Placement::new(network, scheme, seed);
         let mut layout = placement.layout();
         let places = places(network, &topology, &placement, seed, &layout, &options)?;
@@ -115,7 +110,7 @@ impl<'n, 'o> Engine<'n, 'o> {
             apps: Vec::new(),
             servers: Vec::new(),
             sources: Vec::new(),
-            faults: Faults::new(network, producers),
+            faults: Faults::new(network),
             sampler: Sampler::new(network, &placement),
             control: PlannerHost::new(network, scheme, seed, &mut layout, options.trace),
             observer,

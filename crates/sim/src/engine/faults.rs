@@ -4,7 +4,7 @@ use super::build::base_rtts;
 use super::routes::PrefixRoutes;
 use super::{Engine, Local, next_due};
 use crate::network::{Change, LinkDirection, Network};
-use crate::routing::{Availability, next_hops};
+use crate::routing::{Availability, Fibs};
 use crate::schedule::{Due, EventRank, Schedule};
 use crate::topology::{NONE, Topology};
 use ndnweir_core::ids::{FaceId, PrefixId};
@@ -22,8 +22,6 @@ pub(super) struct Faults {
     /// By directed link: the rate it was given last, if it was given one.
     rates: Vec<Option<Rate>>,
     availability: Option<Availability>,
-    /// By prefix: the nodes that serve it.
-    producers: Vec<Vec<u32>>,
     /// By prefix: node and local face of every producer.
     served: Vec<Vec<(u32, u16)>>,
     /// By prefix: the next hops in force.
@@ -31,7 +29,7 @@ pub(super) struct Faults {
 }
 
 impl Faults {
-    pub(super) fn new(network: &Network, producers: Vec<Vec<u32>>) -> Faults {
+    pub(super) fn new(network: &Network) -> Faults {
         let mut changes = network.changes.clone();
         changes.sort_by_key(|&(at, _)| at);
         Faults {
@@ -41,9 +39,8 @@ impl Faults {
             link_up: vec![true; network.links.len()],
             rates: vec![None; 2 * network.links.len()],
             availability: None,
-            fib: vec![PrefixRoutes::default(); producers.len()],
-            served: vec![Vec::new(); producers.len()],
-            producers,
+            fib: vec![PrefixRoutes::default(); network.prefixes as usize],
+            served: vec![Vec::new(); network.prefixes as usize],
         }
     }
 
@@ -303,11 +300,11 @@ impl Engine<'_, '_> {
 
     /// Recomputes all routes and passes the changes to the nodes.
     fn reroute(&mut self) {
-        let routes = self.network.routing.routes;
         let up = self.faults.refresh(&mut self.net.topology).clone();
+        let fibs = Fibs::new(self.network, &self.net.topology, &up);
         let mut changed = Vec::new();
-        for prefix in 0..self.faults.producers.len() {
-            let mut found = next_hops(&self.net.topology, &up, &self.faults.producers[prefix], routes);
+        for prefix in 0..self.faults.fib.len() {
+            let mut found = fibs.next_hops(prefix as u32);
             for &(node, face) in &self.faults.served[prefix] {
                 found[node as usize].push(NextHop { face: FaceId(face), cost: 0 });
             }

@@ -1,13 +1,14 @@
 //! Which next hops each node has for each prefix.
 
 mod order;
-pub mod plan;
+mod plan;
 
-use crate::network::{NetworkError, Routes};
+use crate::network::{Network, NetworkError, Routes};
 use crate::shortest::{Edge, ShortestPaths};
 use crate::topology::Topology;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::strategy::NextHop;
+use plan::Plan;
 
 /// Which directed links and nodes are up.
 #[derive(Clone, Debug)]
@@ -27,7 +28,7 @@ impl Availability {
 
 /// The cost from every node to the nearest of `targets`, never passing through `avoid` or a host; [`u64::MAX`] where
 /// there is no path.
-pub fn distances(topology: &Topology, up: &Availability, targets: &[u32], avoid: Option<u32>) -> Vec<u64> {
+fn distances(topology: &Topology, up: &Availability, targets: &[u32], avoid: Option<u32>) -> Vec<u64> {
     let usable = |node: u32| up.nodes[node as usize] && avoid != Some(node);
     let roots = targets.iter().filter(|target| usable(**target)).map(|target| *target as usize);
     let paths = ShortestPaths::new(topology.faces.len(), roots, 0, |node, distance: u64| {
@@ -48,73 +49,100 @@ fn leads_on(topology: &Topology, node: u32, distance: u64) -> bool {
     distance == 0 || !topology.is_host(node)
 }
 
-/// The next hops of every node for a prefix served at `producers`, in ascending order of cost, then of the neighbour's
-/// and the face's number. A node that serves the prefix itself has none: its application comes first.
-pub fn next_hops(topology: &Topology, up: &Availability, producers: &[u32], routes: Routes) -> Vec<Vec<NextHop>> {
-    let nodes = topology.faces.len() as u32;
-    let mut found: Vec<Vec<Candidate>> = vec![Vec::new(); nodes as usize];
-    let candidates = |node: u32, distances: &[u64], most: u64| {
-        let channels = topology.faces[node as usize].iter().map(|&c| (c, topology.channels[c as usize]));
-        let usable = channels.filter(|&(c, ch)| {
-            let beyond = distances[ch.to as usize];
-            up.channels[c as usize] && beyond < most && leads_on(topology, ch.to, beyond)
-        });
-        let usable = usable.map(|(_, ch)| {
-            let cost = distances[ch.to as usize].saturating_add(u64::from(ch.cost));
-            Candidate { cost, neighbour: ch.to, face: ch.out_face }
-        });
-        usable.collect::<Vec<_>>()
-    };
-    match routes {
-        Routes::None => {}
-        Routes::Shortest => {
-            let distances = distances(topology, up, producers, None);
-            for node in 0..nodes {
-                found[node as usize].extend(candidates(node, &distances, u64::MAX).into_iter().min());
+/// Routing for one state of the network.
+#[derive(Clone, Debug)]
+pub struct Fibs<'a> {
+    topology: &'a Topology,
+    up: &'a Availability,
+    routes: Routes,
+    /// By prefix: the nodes that serve it.
+    producers: Vec<Vec<u32>>,
+    plan: Plan,
+}
+
+impl<'a> Fibs<'a> {
+    /// Routing as the network has it. What concerns all prefixes together is computed here.
+    pub fn new(network: &Network, topology: &'a Topology, up: &'a Availability) -> Fibs<'a> {
+        let producers = producers(network);
+        let routes = network.routing.routes;
+        let plan = match routes {
+            Routes::Planned(plan_for) => Plan::new(network, topology, up, &producers, plan_for),
+            Routes::Shortest | Routes::KShortest(_) | Routes::LoopFree | Routes::None => Plan::default(),
+        };
+        Fibs { topology, up, routes, producers, plan }
+    }
+
+    /// The next hops of every node for a prefix, in ascending order of cost, then of the neighbour's and the face's
+    /// number. A node that serves the prefix itself has none: its application comes first.
+    pub fn next_hops(&self, prefix: u32) -> Vec<Vec<NextHop>> {
+        let producers = self.producers.get(prefix as usize).map_or(&[][..], Vec::as_slice);
+        let mut found = match self.routes {
+            Routes::None => vec![Vec::new(); self.topology.faces.len()],
+            Routes::Shortest => self.shortest(producers),
+            Routes::KShortest(k) => self.k_shortest(producers, k as usize),
+            Routes::LoopFree => self.nearer(producers),
+            Routes::Planned(_) => {
+                order::along_an_order(self.topology, self.up, producers, self.plan.of(prefix as usize))
             }
+        };
+        for &producer in producers {
+            found[producer as usize].clear();
         }
-        Routes::KShortest(k) => {
-            for node in (0..nodes).filter(|node| !topology.faces[*node as usize].is_empty()) {
-                let distances = distances(topology, up, producers, Some(node));
-                let mut all = candidates(node, &distances, u64::MAX);
-                all.sort_unstable();
-                all.truncate(k as usize);
-                found[node as usize] = all;
+        let hop = |c: Candidate| NextHop { face: FaceId(c.face), cost: u32::try_from(c.cost).unwrap_or(u32::MAX) };
+        let sorted = found.into_iter().map(|mut hops| {
+            hops.sort_unstable();
+            hops.into_iter().map(hop).collect()
+        });
+        sorted.collect()
+    }
+
+    /// The neighbours of a node that are nearer than `most`.
+    fn candidates(&self, node: u32, distances: &[u64], most: u64) -> impl Iterator<Item = Candidate> {
+        let channels = self.topology.faces[node as usize].iter();
+        channels.map(|&c| (c, self.topology.channels[c as usize])).filter_map(move |(c, channel)| {
+            let beyond = distances[channel.to as usize];
+            let usable = self.up.channels[c as usize] && beyond < most && leads_on(self.topology, channel.to, beyond);
+            let cost = beyond.saturating_add(u64::from(channel.cost));
+            usable.then_some(Candidate { cost, neighbour: channel.to, face: channel.out_face })
+        })
+    }
+
+    fn shortest(&self, producers: &[u32]) -> Vec<Vec<Candidate>> {
+        let distances = distances(self.topology, self.up, producers, None);
+        let nodes = 0..self.topology.faces.len() as u32;
+        nodes.map(|node| self.candidates(node, &distances, u64::MAX).min().into_iter().collect()).collect()
+    }
+
+    fn k_shortest(&self, producers: &[u32], k: usize) -> Vec<Vec<Candidate>> {
+        let all = |node: u32| {
+            if self.topology.faces[node as usize].is_empty() {
+                return Vec::new();
             }
-        }
-        Routes::LoopFree => {
-            for producer in producers {
-                let distances = distances(topology, up, &[*producer], None);
-                for node in 0..nodes {
-                    for candidate in candidates(node, &distances, distances[node as usize]) {
-                        let known = found[node as usize].iter_mut().find(|known| known.face == candidate.face);
-                        match known {
-                            Some(known) => known.cost = known.cost.min(candidate.cost),
-                            None => found[node as usize].push(candidate),
-                        }
+            let distances = distances(self.topology, self.up, producers, Some(node));
+            let mut all: Vec<Candidate> = self.candidates(node, &distances, u64::MAX).collect();
+            all.sort_unstable();
+            all.truncate(k);
+            all
+        };
+        (0..self.topology.faces.len() as u32).map(all).collect()
+    }
+
+    fn nearer(&self, producers: &[u32]) -> Vec<Vec<Candidate>> {
+        let mut found: Vec<Vec<Candidate>> = vec![Vec::new(); self.topology.faces.len()];
+        for producer in producers {
+            let distances = distances(self.topology, self.up, &[*producer], None);
+            for (node, found) in (0..).zip(&mut found) {
+                for candidate in self.candidates(node, &distances, distances[node as usize]) {
+                    let known = found.iter_mut().find(|known| known.face == candidate.face);
+                    match known {
+                        Some(known) => known.cost = known.cost.min(candidate.cost),
+                        None => found.push(candidate),
                     }
                 }
             }
         }
+        found
     }
-    for &producer in producers {
-        found[producer as usize].clear();
-    }
-    let hop = |c: Candidate| NextHop { face: FaceId(c.face), cost: u32::try_from(c.cost).unwrap_or(u32::MAX) };
-    let sorted = found.into_iter().map(|mut hops| {
-        hops.sort_unstable();
-        hops.into_iter().map(hop).collect()
-    });
-    sorted.collect()
-}
-
-/// Experiment.
-pub fn planned(topology: &Topology, up: &Availability, producers: &[u32], flow: impl Fn(u32) -> u64) -> Vec<Vec<NextHop>> {
-    let hop = |c: Candidate| NextHop { face: FaceId(c.face), cost: u32::try_from(c.cost).unwrap_or(u32::MAX) };
-    order::candidates(topology, up, producers, flow).into_iter().map(|mut hops| {
-        hops.sort_unstable();
-        hops.into_iter().map(hop).collect()
-    }).collect()
 }
 
 /// A possible next hop; ordered by preference.
@@ -129,21 +157,27 @@ struct Candidate {
 ///
 /// # Errors
 /// The first consumer that does not.
-pub fn check_reachable(
-    topology: &Topology,
-    producers: &[Vec<u32>],
-    consumers: impl Iterator<Item = (u32, u32)>,
-) -> Result<(), NetworkError> {
+pub fn check_reachable(network: &Network, topology: &Topology) -> Result<(), NetworkError> {
     let up = Availability::all(topology);
+    let producers = producers(network);
     let mut by_prefix: Vec<Option<Vec<u64>>> = vec![None; producers.len()];
-    for (i, (node, prefix)) in consumers.enumerate() {
-        let targets = &producers[prefix as usize];
-        let distances = by_prefix[prefix as usize].get_or_insert_with(|| distances(topology, &up, targets, None));
-        if distances[node as usize] == u64::MAX {
+    for (i, consumer) in network.consumers.iter().enumerate() {
+        let (node, prefix) = (consumer.node, consumer.prefix as usize);
+        let distances = by_prefix[prefix].get_or_insert_with(|| distances(topology, &up, &producers[prefix], None));
+        if distances[node] == u64::MAX {
             return Err(NetworkError(format!(
                 "consumer {i} on node {node} cannot reach any producer of prefix {prefix}"
             )));
         }
     }
     Ok(())
+}
+
+/// By prefix: the nodes that serve it.
+fn producers(network: &Network) -> Vec<Vec<u32>> {
+    let mut producers = vec![Vec::new(); network.prefixes as usize];
+    for producer in &network.producers {
+        producers[producer.prefix as usize].push(producer.node as u32);
+    }
+    producers
 }
