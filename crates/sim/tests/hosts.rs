@@ -5,7 +5,7 @@ use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_sim::bench::{consumer, link, producer};
-use ndnweir_sim::network::{Network, NodeKind, Retry, Routes, Traffic};
+use ndnweir_sim::network::{Network, NodeKind, PlanFor, Retry, Routes, Traffic};
 use ndnweir_sim::observer::{DirectedLinkId, NodeId};
 use ndnweir_sim::{PacketTap, RunOptions};
 use serde_json::json;
@@ -13,7 +13,8 @@ use std::ops::Range;
 
 const HOST: NodeKind = NodeKind::Host { cache: 100 };
 const ROUTER: NodeKind = NodeKind::Ndn { cache: 0 };
-const ALL: [Routes; 4] = [Routes::Shortest, Routes::KShortest(4), Routes::LoopFree, Routes::None];
+const ALL: [Routes; 5] =
+    [Routes::Shortest, Routes::KShortest(4), Routes::LoopFree, Routes::Planned(PlanFor::Consumers), Routes::None];
 
 /// Segments requested in a second, less those in flight at its end.
 const REQUESTED: usize = 190;

@@ -12,6 +12,7 @@ mod hosts;
 mod independent_model;
 mod media;
 mod nack_once;
+mod planned;
 #[path = "properties/main.rs"]
 mod properties;
 mod routing;

@@ -157,7 +157,12 @@ pub fn networks() -> impl Strategy<Value = Network> {
         let consumers = prop::collection::vec((0..ndn, 0u32..2, 0u32..2, traffic(), 0u64..500), 1..5);
         let producers = prop::collection::vec(1..ndn, 0..2);
         let changes = prop::collection::vec(change(nodes - 1, ndn), 0..6);
-        let routes = prop_oneof![Just(Routes::Shortest), Just(Routes::KShortest(2)), Just(Routes::LoopFree)];
+        let routes = prop_oneof![
+            Just(Routes::Shortest),
+            Just(Routes::KShortest(2)),
+            Just(Routes::LoopFree),
+            Just(Routes::Planned(PlanFor::Consumers)),
+        ];
         let medium = prop::option::weighted(0.2, (1u64..40, 0u64..500));
         let rest = (producers, changes, routes, prop_oneof![Just(1usize << 16), Just(5)], 0usize..20, medium);
         (spine, extra, consumers, rest).prop_map(move |(spine, extra, consumers, rest)| {
