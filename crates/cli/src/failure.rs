@@ -26,6 +26,17 @@ impl Failure {
         Failure::Work(error.to_string())
     }
 
+    /// The same, with where it happened.
+    #[cfg(feature = "gnmi")]
+    #[must_use]
+    pub fn at(self, place: &str) -> Failure {
+        match self {
+            Failure::Input(message) => Failure::Input(format!("{place}: {message}")),
+            Failure::Work(message) => Failure::Work(format!("{place}: {message}")),
+            Failure::Closed => Failure::Closed,
+        }
+    }
+
     /// Prints the message on standard error and gives the exit status.
     pub fn report(self) -> ExitCode {
         match self {

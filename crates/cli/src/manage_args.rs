@@ -41,7 +41,8 @@ Examples:
   ndnweir route list
   ndnweir route add /example udp4://192.0.2.7     over the face to there, a new one if need be
   ndnweir route add /example 261 --cost 10        over face 261
-  ndnweir route remove /example 261"
+  ndnweir route remove /example 261
+  ndnweir route plan abilene --set routing.mode=planned"
 )]
 pub struct RouteArgs {
     #[command(flatten)]
@@ -100,6 +101,38 @@ Examples:
         /// The route's origin
         #[arg(long, default_value = "static")]
         origin: String,
+    },
+    /// Show the routes that a scenario's routing gives its nodes, or install them at their forwarders
+    #[cfg(feature = "gnmi")]
+    #[command(after_help = "\
+Examples:
+  ndnweir route plan abilene --set routing.mode=planned
+  ndnweir route plan mine.toml --install control.toml
+  ndnweir route plan mine.toml --install control.toml --down A-B    after the link A-B has failed
+
+control.toml, as for `ndnweir control run`; names are those of the scenario's nodes:
+  [[router]]
+  name = \"A\"
+  management = \"unix:///run/nfd/nfd.sock\"
+  uris = [\"udp4://192.0.2.1:6363\"]                     where neighbours reach it
+
+Routes get the origin `plan`. First those of that origin that are no longer planned are removed, at all forwarders, then
+all others are set: so no mixture of old and new ones forms a loop.")]
+    Plan {
+        /// A scenario file, or the name of a shipped one
+        scenario: String,
+        /// Change the scenario, e.g. routing.mode=planned; may be repeated
+        #[arg(long = "set", value_name = "KEY=VALUE")]
+        overrides: Vec<String>,
+        /// A link that does not work; may be repeated
+        #[arg(long, value_name = "LINK")]
+        down: Vec<String>,
+        /// Install the routes at the routers of this configuration of a controller, by their `management`
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["transport", "key", "forwarder_key"])]
+        install: Option<PathBuf>,
+        /// With --install: show what would change, and change nothing
+        #[arg(long, requires = "install")]
+        dry_run: bool,
     },
 }
 

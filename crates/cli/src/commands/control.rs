@@ -20,7 +20,7 @@ pub fn run(args: &ControlArgs) -> Result<(), Failure> {
     }
 }
 
-fn configuration(path: &Path) -> Result<ControlConfig, Failure> {
+pub(super) fn configuration(path: &Path) -> Result<ControlConfig, Failure> {
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| Failure::Input(format!("{file}: {error}")))?;
     ControlConfig::read(&file, &text).map_err(Failure::input)

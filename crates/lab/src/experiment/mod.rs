@@ -7,11 +7,13 @@ mod describe;
 mod events;
 mod ideal;
 mod outline;
+mod routes;
 mod watching;
 
 pub use ceilings::{physical, routed};
 pub use choice::{ChoiceError, available, choose};
 pub use describe::describe;
+pub use routes::{Route, routes};
 pub use watching::{TakeBins, Watching};
 
 use crate::metrics::{Collector, Waits};

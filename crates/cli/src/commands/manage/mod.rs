@@ -3,6 +3,8 @@
 pub mod cs;
 pub mod face;
 pub mod route;
+#[cfg(feature = "gnmi")]
+mod route_plan;
 pub mod status;
 pub mod strategy;
 mod table;

@@ -2,6 +2,8 @@
 
 use super::table::table;
 use super::{FaceWord, connect, create_face};
+#[cfg(feature = "gnmi")]
+use crate::commands::{inputs::load, manage::route_plan::Plan};
 use crate::commands::{print, print_json};
 use crate::failure::Failure;
 use crate::manage_args::{RouteAction, RouteArgs};
@@ -13,9 +15,19 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Origins that have a name (NFD wiki, `RibMgmt`).
-const ORIGINS: [(&str, u64); 7] =
-    [("app", 0), ("autoreg", 64), ("client", 65), ("autoconf", 66), ("nlsr", 128), ("prefixann", 129), ("static", 255)];
+/// Origins that have a name (NFD wiki, `RibMgmt`), and that of `route plan`, which is ours.
+const ORIGINS: [(&str, u64); 8] = [
+    ("app", 0),
+    ("autoreg", 64),
+    ("client", 65),
+    ("autoconf", 66),
+    ("nlsr", 128),
+    ("prefixann", 129),
+    ("plan", PLAN),
+    ("static", 255),
+];
+/// The origin of planned routes.
+pub(super) const PLAN: u64 = 200;
 
 pub fn run(args: &RouteArgs) -> Result<(), Failure> {
     match &args.action {
@@ -41,6 +53,14 @@ pub fn run(args: &RouteArgs) -> Result<(), Failure> {
             let word = FaceWord::parse(face)?;
             let mut forwarder = connect(&args.remote)?;
             remove(&mut forwarder, prefix, &word, origin, args.remote.json)
+        }
+        #[cfg(feature = "gnmi")]
+        RouteAction::Plan { scenario, overrides, down, install, dry_run } => {
+            let plan = Plan::new(&load(scenario, overrides)?, down)?;
+            match install {
+                None => plan.show(args.remote.json),
+                Some(config) => plan.install(config, *dry_run, args.remote.json),
+            }
         }
     }
 }
