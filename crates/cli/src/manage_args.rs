@@ -116,8 +116,8 @@ control.toml, as for `ndnweir control run`; names are those of the scenario's no
   management = \"unix:///run/nfd/nfd.sock\"
   uris = [\"udp4://192.0.2.1:6363\"]                     where neighbours reach it
 
-Routes get the origin `plan`. First those of that origin that are no longer planned are removed, at all forwarders, then
-all others are set: so no mixture of old and new ones forms a loop.")]
+Routes get the origin `plan`. Those that are no longer planned are removed at all forwarders
+before others are set: so no mixture of old and new ones forms a loop.")]
     Plan {
         /// A scenario file, or the name of a shipped one
         scenario: String,

@@ -208,6 +208,31 @@ fn a_real_controller_leads_emulated_forwarders_and_so_does_its_stand_by() {
     }
 }
 
+/// B is as near to the producer P as A is: with `all` no Interest would go from one to the other.
+#[test]
+fn real_packets_take_the_ways_that_planned_routing_offers() {
+    let folder = tempdir().unwrap();
+    let triangle = r#"
+        run = { duration = "3s", warm-up = "1s", schemes = ["spread"] }
+        routing = { mode = "planned" }
+        link-defaults = { rate = "5Mbps", delay = "5ms", queue = "100 packets" }
+        node = [{ names = ["P", "A", "B"] }]
+        link = [{ ends = ["A", "P"] }, { ends = ["B", "P"] }, { ends = ["A", "B"] }]
+        producer = [{ name = "P", node = "P", prefix = "/t" }]
+        consumer = [{ name = "C", node = "B", prefix = "/t/object" }]
+        scheme.spread = { base = "pcon", strategy = "random" }
+    "#;
+    fs::write(folder.path().join("triangle.toml"), triangle).unwrap();
+    let done = run(folder.path(), "emulate triangle.toml --out out --json").success();
+    let document: Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    for run in document["runs"].as_array().unwrap() {
+        let links = run["links"].as_array().unwrap();
+        let data = |name: &str| links.iter().find(|link| link["name"] == name).unwrap()["utilization_data"].as_f64();
+        let [direct, around, back] = ["P>B", "A>B", "B>A"].map(|name| data(name).unwrap());
+        assert!(direct > 0.0 && around > 0.0 && back == 0.0, "{}: {direct} {around} {back}", run["scheme"]);
+    }
+}
+
 #[test]
 fn what_cannot_be_emulated_is_rejected_with_a_remedy_before_anything_starts() {
     for (change, wanted) in [

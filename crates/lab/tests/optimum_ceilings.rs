@@ -36,6 +36,24 @@ fn routing_over_loop_free_next_hops_leaves_a_part_of_what_the_links_allow() {
 }
 
 #[test]
+fn planned_routing_leaves_all_that_the_links_allow_and_without_a_demand_more_than_nearer_neighbours_do() {
+    for (name, planned, blind) in [("abilene", 0.999, 0.94), ("geant", 0.999, 0.92)] {
+        let shares = |set: &[&str]| {
+            let scenario = with(name, set);
+            let [routed, physical] = [routed(&scenario).unwrap(), physical(&scenario)].map(|p| p.allocate().unwrap());
+            let shares =
+                routed.rates.iter().zip(&physical.rates).map(|(routed, physical)| (routed / physical).min(1.0));
+            shares.sum::<f64>() / routed.rates.len() as f64
+        };
+        let least = shares(&["routing.mode=planned"]);
+        assert!(least > planned, "{name}: {least}");
+        let of_all = shares(&["routing.mode=all"]);
+        let for_all = shares(&["routing.mode=planned", "routing.plan-for=every-node"]);
+        assert!(for_all > blind && of_all < 0.75, "{name}: {for_all} and {of_all}");
+    }
+}
+
+#[test]
 fn more_next_hops_never_lower_the_smallest_rate() {
     let least = |rates: &[ConsumerOptimum]| rates.iter().map(|c| c.goodput_mbps).fold(f64::MAX, f64::min);
     for name in ["abilene", "geant"] {

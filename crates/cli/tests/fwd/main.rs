@@ -13,6 +13,8 @@ mod interruptions;
 mod library;
 mod link_retransmissions;
 mod process;
+#[cfg(feature = "gnmi")]
+mod routes;
 
 use application::{App, object, producer};
 use ndnweir_wire::NackReason;
