@@ -244,9 +244,26 @@ fn a_large_network_is_routed_without_a_plan_rather_than_late() {
     let nodes = vec![ROUTER; 1000];
     let links: Vec<_> = (0..101_000).map(|i| (i % 1000, (i % 1000 + 1 + i / 1000) % 1000, 10.0)).collect();
     let producers: Vec<&[usize]> = vec![&[0]; 200];
-    let network = network(&nodes, &links, &producers, &[(500, 199)]);
+    let mut network = network(&nodes, &links, &producers, &[(500, 199)]);
+    network.routing.routes = BOTH[1];
     let topology = Topology::new(&network).unwrap();
     let up = Availability::all(&topology);
     let hops = Fibs::new(&network, &topology, &up).next_hops(199);
     assert!(hops[0].is_empty() && hops[1..].iter().all(|hops| !hops.is_empty()));
+}
+
+#[test]
+fn a_node_without_next_hops_after_a_failure_sends_again_once_routing_reacts() {
+    // Node 2 may send to 1, so 1 not to 2, until its own link fails at 1 s and routing reacts 200 ms later.
+    let mut network = triangle([10.0, 2.0, 10.0], &[(1, 0), (2, 0)]);
+    network.duration = Duration::from_millis(2000);
+    network.changes = vec![(Time::ZERO + Duration::from_millis(1000), Change::LinkDown { link: 0 })];
+    (0..).zip(&mut network.consumers).for_each(|(i, consumer)| consumer.object = i);
+    let scheme = Scheme::named("fixed").unwrap();
+    let (_, recorder) = common::simulate(&network, &scheme, RunOptions::full());
+    let arrived = |from: u64, to: u64| {
+        let within = |at: Time| (from..to).contains(&(at.since(Time::ZERO).nanos() / 1_000_000));
+        recorder.deliveries.iter().filter(|data| data.consumer.0 == 0 && within(data.at)).count()
+    };
+    assert!(arrived(0, 1000) > 90 && arrived(1020, 1200) == 0 && arrived(1200, 2000) > 70);
 }

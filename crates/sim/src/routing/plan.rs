@@ -41,17 +41,19 @@ impl Plan {
         producers: &[Vec<u32>],
         plan_for: PlanFor,
     ) -> Plan {
-        let visits = topology.channels.len().max(1).saturating_mul(producers.len().max(1));
-        let rounds = (MOST_VISITS / visits).min(ROUNDS);
         let mut loads = Loads::new(network, topology, producers.len());
         let demands = demands(network, topology, plan_for);
+        let asked = demands.iter().filter(|demands| !demands.is_empty()).count();
+        let visits = topology.channels.len().max(1).saturating_mul(asked.max(1));
+        let rounds = (MOST_VISITS / visits).min(ROUNDS);
         for round in 1..=rounds {
             let prices = loads.prices(topology);
             let most = prices.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
             // At least one, so that of ways without a price the shorter one is taken.
             let costs: Vec<u64> = prices.iter().map(|price| (price / most * MOST_COST) as u64 + 1).collect();
             loads.begin(round as f64);
-            for (prefix, (producers, demands)) in producers.iter().zip(&demands).enumerate() {
+            let asked = producers.iter().zip(&demands).enumerate().filter(|(_, (_, demands))| !demands.is_empty());
+            for (prefix, (producers, demands)) in asked {
                 let paths = cheapest(topology, up, producers, &costs);
                 loads.send(topology, prefix, &paths, demands, &prices);
             }
