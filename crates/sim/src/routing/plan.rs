@@ -21,6 +21,8 @@ const ROUNDS: usize = 300;
 /// All rounds together visit at most so many channels: some seconds. In networks where fewer than one round is possible
 /// nothing is planned.
 const MOST_VISITS: usize = 20_000_000;
+/// A node's path takes the time of about so many visits.
+const VISITS_OF_A_PATH: usize = 4;
 /// Links used by less than this fraction of the utilisation of the most used one have the price of this one: a price of
 /// zero would attract any rate.
 const LEAST_USE: f64 = 0.1;
@@ -43,9 +45,12 @@ impl Plan {
     ) -> Plan {
         let mut loads = Loads::new(network, topology, producers.len());
         let demands = demands(network, topology, plan_for);
-        let asked = demands.iter().filter(|demands| !demands.is_empty()).count();
-        let visits = topology.channels.len().max(1).saturating_mul(asked.max(1));
-        let rounds = (MOST_VISITS / visits).min(ROUNDS);
+        let work = |demands: &Vec<(usize, f64)>| match demands.len() {
+            0 => 0,
+            nodes => topology.channels.len().saturating_add(VISITS_OF_A_PATH * nodes),
+        };
+        let visits = demands.iter().map(work).fold(0, usize::saturating_add);
+        let rounds = (MOST_VISITS / visits.max(1)).min(ROUNDS);
         for round in 1..=rounds {
             let prices = loads.prices(topology);
             let most = prices.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
