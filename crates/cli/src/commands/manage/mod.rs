@@ -2,6 +2,7 @@
 
 pub mod cs;
 pub mod face;
+mod origins;
 pub mod route;
 #[cfg(feature = "gnmi")]
 mod route_plan;

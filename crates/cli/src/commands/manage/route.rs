@@ -1,5 +1,6 @@
 //! `ndnweir route`.
 
+use super::origins::{origin_of, origin_text};
 use super::table::table;
 use super::{FaceWord, connect, create_face};
 #[cfg(feature = "gnmi")]
@@ -14,20 +15,6 @@ use ndnweir_wire::Name;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
-
-/// Origins that have a name (NFD wiki, `RibMgmt`), and that of `route plan`, which is ours.
-const ORIGINS: [(&str, u64); 8] = [
-    ("app", 0),
-    ("autoreg", 64),
-    ("client", 65),
-    ("autoconf", 66),
-    ("nlsr", 128),
-    ("prefixann", 129),
-    ("plan", PLAN),
-    ("static", 255),
-];
-/// The origin of planned routes.
-pub(super) const PLAN: u64 = 200;
 
 pub fn run(args: &RouteArgs) -> Result<(), Failure> {
     match &args.action {
@@ -147,17 +134,4 @@ fn list(forwarder: &mut Remote, as_json: bool) -> Result<(), Failure> {
     let rows: Vec<_> = routes().map(row).collect();
     let heading = ["PREFIX", "FACE", "TO", "ORIGIN", "COST", "FLAGS", "EXPIRES"];
     print(&table(heading, &[1, 4], &rows))
-}
-
-fn origin_of(text: &str) -> Result<u64, Failure> {
-    let named = ORIGINS.iter().find(|(name, _)| *name == text).map(|(_, number)| *number);
-    named.or_else(|| text.parse().ok()).ok_or_else(|| {
-        let names: Vec<&str> = ORIGINS.iter().map(|(name, _)| *name).collect();
-        Failure::input(format!("`{text}` is not an origin; there are {} and numbers", names.join(", ")))
-    })
-}
-
-fn origin_text(number: u64) -> String {
-    let named = ORIGINS.iter().find(|(_, n)| *n == number);
-    named.map_or_else(|| number.to_string(), |(name, _)| (*name).to_owned())
 }

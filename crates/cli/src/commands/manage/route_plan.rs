@@ -1,6 +1,6 @@
 //! `ndnweir route plan`: the routes of a scenario, shown, or installed at its forwarders.
 
-use super::route::PLAN;
+use super::origins::PLAN;
 use super::table::table;
 use super::{PATIENCE, canonical, create_face};
 use crate::commands::{control, print, print_json};
