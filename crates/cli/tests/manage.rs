@@ -224,6 +224,26 @@ impl Ndnd {
     }
 }
 
+/// Its neighbour has the producer, and no planned routes.
+#[cfg(feature = "gnmi")]
+fn plan(ndnd: &Ndnd) {
+    let net = "run = { duration = \"1s\" }\nlink-defaults = { rate = \"1Mbps\", delay = \"1ms\" }\n\
+               node = [{ names = [\"P\", \"B\"] }]\nlink = [{ ends = [\"B\", \"P\"], cost = 7 }]\n\
+               producer = [{ name = \"P\", node = \"P\", prefix = \"/p\" }]\n\
+               consumer = [{ name = \"C\", node = \"B\", prefix = \"/p/1\" }]\n";
+    let control = "[[router]]\nname = \"P\"\naddress = \"127.0.0.1:9\"\nuris = [\"udp4://127.0.0.1:27001\"]\n";
+    let socket = ndnd.dir.path().join("sock");
+    let control = format!("{control}[[router]]\nname = \"B\"\nmanagement = \"unix://{}\"\n", socket.display());
+    std::fs::write(ndnd.dir.path().join("net.toml"), net).unwrap();
+    std::fs::write(ndnd.dir.path().join("control.toml"), control).unwrap();
+    let install = || ndnweir(ndnd.dir.path()).args("route plan net.toml --install control.toml".split(' ')).assert();
+    install().success();
+    let routes = ndnd.json("route list");
+    let route = routes.as_array().unwrap().iter().find(|route| route["prefix"] == "/p").unwrap();
+    assert_eq!((&route["remote_uri"], &route["cost"]), (&"udp4://127.0.0.1:27001".into(), &7.into()));
+    assert_eq!(route["origin"], "plan");
+}
+
 #[test]
 #[ignore = "needs ndnd v1.5.3: NDND=/path/to/ndnd cargo test -p ndnweir --test manage -- --ignored"]
 fn the_same_commands_manage_the_forwarder_of_ndnd() {
@@ -236,6 +256,8 @@ fn the_same_commands_manage_the_forwarder_of_ndnd() {
     let route = routes.as_array().unwrap().iter().find(|route| route["prefix"] == "/a").unwrap();
     assert_eq!((&route["face"], &route["cost"], &route["origin"]), (&face, &5.into(), &"static".into()));
     ndnd.json("route remove /a udp4://127.0.0.1:27000");
+    #[cfg(feature = "gnmi")]
+    plan(&ndnd);
     assert!(!ndnd.json("route list").as_array().unwrap().iter().any(|route| route["prefix"] == "/a"));
     assert_eq!(ndnd.json("strategy set /a multicast")["strategy"], "/localhost/nfd/strategy/multicast/v=1");
     assert_eq!(ndnd.json("strategy list").as_array().unwrap().len(), 2);

@@ -104,7 +104,11 @@ fn a_plan_that_cannot_be_installed_changes_nothing_and_says_what_to_do() {
     for (control, status, wanted) in [
         (managed("X", ""), 2, "router X is no node of the scenario"),
         (managed("B", ""), 2, "give the router P its uris"),
-        ("[[router]]\nname = \"P\"\naddress = \"127.0.0.1:1\"\n".into(), 2, "gNMI sets costs of routes and makes none"),
+        (
+            format!("[[router]]\nname = \"A\"\naddress = \"127.0.0.1:1\"\n{at_p}"),
+            2,
+            "gNMI sets costs of routes and makes none",
+        ),
         (format!("{}{gone}{at_p}", managed("B", "")), 1, "A: "),
     ] {
         std::fs::write(folder.path().join("control.toml"), control).unwrap();

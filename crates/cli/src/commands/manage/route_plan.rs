@@ -90,7 +90,10 @@ impl Plan {
         }
         let wanted = config.routers.iter().map(|router| self.wanted(&config, router)).collect::<Result<Vec<_>, _>>()?;
         let mut routers = Vec::new();
-        for (router, wanted) in config.routers.iter().zip(wanted) {
+        // A router that is led over gNMI never had planned routes, and need not have any.
+        let concerned =
+            |(router, wanted): &(&RouterConfig, Vec<Wanted>)| router.managed.is_some() || !wanted.is_empty();
+        for (router, wanted) in config.routers.iter().zip(wanted).filter(concerned) {
             let at = |failure: Failure| failure.at(&router.name);
             routers.push((router, Router::ask(router, wanted).map_err(at)?));
         }
