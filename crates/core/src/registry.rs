@@ -143,6 +143,7 @@ family!($ AnyConsumer, ConsumerParams, consumer::Consumer, Consumer, "A consumer
     Ictp = consumer::ictp::Ictp;
     Cctcp = consumer::cctcp::Cctcp;
     Rcp = consumer::rcp::Rcp;
+    Weir = consumer::weir::Weir;
     Mircc = consumer::mircc::Mircc;
     Qsccp = consumer::qsccp::Qsccp;
     Policy = consumer::policy::Policy;
@@ -203,6 +204,7 @@ family!($ AnyStrategy, StrategyParams, strategy::Strategy, Strategy, "A forwardi
     FleCom = strategy::flecom::FleCom;
     Ptp = strategy::ptp::Ptp;
     Mircc = strategy::mircc::Mircc;
+    Weir = strategy::weir::Weir;
 });
 
 family!($ AnyMeter, MeterParams, meter::Meter, Meter, "A meter.", each_meter, {
@@ -215,6 +217,7 @@ family!($ AnyMeter, MeterParams, meter::Meter, Meter, "A meter.", each_meter, {
     CoopCon = meter::coopcon::CoopCon;
     FleCom = meter::flecom::FleCom;
     Rcp = meter::rcp::Rcp;
+    Weir = meter::weir::Weir;
 });
 
 family!($ AnyPlanner, PlannerParams, planner::Planner, Planner, "A planner.", each_planner, {

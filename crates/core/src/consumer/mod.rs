@@ -4,6 +4,7 @@
 //! retransmissions: the fetcher in `ndnweir-node` runs those, with the [`Timer`] the consumer requests. Most consumers
 //! are a [`windowed::Windowed`]: a window law × a reaction profile × a startup.
 
+pub mod weir;
 pub mod aimd;
 pub mod aimd_his;
 pub mod aimd_ye;

@@ -2,6 +2,7 @@
 //!
 //! One instance per node.
 
+pub mod weir;
 pub mod coopcon;
 pub mod flecom;
 pub mod hbhcm;

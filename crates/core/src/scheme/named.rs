@@ -125,6 +125,11 @@ pub(super) const NAMED: &[Named] = &[
         composition: chopcop,
     },
     Named {
+        name: "weir",
+        summary: "levels that routers count and Data carry: consumers pace at them, nodes split by them",
+        composition: || json!({ "consumer": "weir", "meter": "weir", "strategy": "weir" }),
+    },
+    Named {
         name: "rcp",
         summary: "RCP of Dukkipati and McKeown: one rate per link in Data, consumers send at the least of them",
         composition: || json!({ "consumer": "rcp", "meter": "rcp" }),

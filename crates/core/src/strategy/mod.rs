@@ -3,6 +3,7 @@
 //! One instance for all names of a node, and one more for each prefix that has a strategy of its own; with state per
 //! FIB prefix inside.
 
+pub mod weir;
 pub mod asf;
 pub mod b_icp;
 pub mod best_route;

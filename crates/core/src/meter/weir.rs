@@ -1,0 +1,175 @@
+//! `weir`: one level for all flows of a link, counted from the pace that packets state.
+
+mod level;
+
+use super::{DataIn, DataOut, InterestOut, Meter, Report};
+use crate::check;
+use crate::component::{Component, Env};
+use crate::ctx::Ctx;
+use crate::error::SchemeError;
+use crate::fields::{Field, Fields, Slot};
+use crate::ids::FaceId;
+use crate::shaper::FaceView;
+use crate::shared::explicit::{lower, of_field};
+use crate::units::{Duration, Time};
+use level::Level;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Parameters of [`Weir`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Params {
+    /// The part of a link's capacity that flows get.
+    pub utilization: f64,
+    /// The part of the queue that is given back per round trip.
+    pub drain: f64,
+    /// The part of the capacity that flows get whatever waits.
+    pub least: f64,
+    /// How far below the level a flow's pace still counts as held by this link.
+    pub tolerance: f64,
+    /// How much of the spare capacity flows may take per round trip that are below their equal part or bound elsewhere.
+    pub growth: f64,
+    /// Time between two changes of a level.
+    pub slot: Duration,
+    /// The least time constant of what is counted.
+    pub smoothing: Duration,
+    /// The same, in round trips.
+    pub round_trips: f64,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            utilization: 0.98,
+            drain: 0.25,
+            least: 0.05,
+            tolerance: 0.1,
+            growth: 0.5,
+            slot: Duration::from_millis(10),
+            smoothing: Duration::from_millis(100),
+            round_trips: 2.0,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    capacity: f64,
+    level: Level,
+}
+
+/// The meter.
+#[derive(Clone, Debug)]
+pub struct Weir {
+    params: Params,
+    rate: Slot,
+    round_trip: Slot,
+    /// By face; none where the rate is unknown.
+    links: Vec<Option<Link>>,
+    changed: Time,
+    next: Time,
+}
+
+impl Component for Weir {
+    const NAME: &'static str = "weir";
+    const SUMMARY: &'static str = "writes each link's level into Data: the total rate that a flow over it may have";
+    const SOURCE: &'static str = "ours";
+    const FIELDS: &'static [Field] = &[Field::ExplicitRate, Field::RoundTrip];
+    type Params = Params;
+
+    fn check(params: &Params) -> Result<(), SchemeError> {
+        check::number("utilization", params.utilization, 0.01, 1.0)?;
+        check::number("drain", params.drain, 0.0, 10.0)?;
+        check::number("least", params.least, 1e-6, 1.0)?;
+        check::number("tolerance", params.tolerance, 0.001, 0.5)?;
+        check::number("growth", params.growth, 0.0, 10.0)?;
+        check::number("round-trips", params.round_trips, 0.0, 1000.0)?;
+        check::least("smoothing", params.smoothing, Duration::from_millis(1))?;
+        check::least("slot", params.slot, Duration::from_millis(1))
+    }
+
+    fn new(params: &Params, env: &mut Env<'_>) -> Weir {
+        let (rate, round_trip) = (env.slot(Field::ExplicitRate), env.slot(Field::RoundTrip));
+        let (links, changed, next) = (Vec::new(), Time::ZERO, Time::ZERO);
+        Weir { params: params.clone(), rate, round_trip, links, changed, next }
+    }
+}
+
+impl Weir {
+    fn link(&mut self, face: FaceId) -> Option<&mut Link> {
+        self.links.get_mut(face.index())?.as_mut()
+    }
+
+    /// Counts a packet that leaves by `face`, of the flow whose Interest carries `told`; its pace.
+    fn count(&mut self, face: FaceId, bytes: u32, told: &Fields) -> f64 {
+        let pace = of_field(told.get(self.rate)).unwrap_or(0.0);
+        let (rtt, tolerance) = (f64::from(told.get(self.round_trip)) / 1e6, self.params.tolerance);
+        if let Some(link) = self.link(face) {
+            link.level.count(f64::from(bytes) * 8.0, pace, rtt, tolerance);
+        }
+        pace
+    }
+
+    fn update(&mut self, view: &FaceView, elapsed: f64, ctx: &mut Ctx<'_>) {
+        let Some(place) = self.links.get_mut(view.face.index()) else { return };
+        let Some(capacity) = view.rate.filter(|rate| rate.bps() > 0 && !view.local) else {
+            *place = None;
+            return;
+        };
+        let capacity = capacity.bps() as f64;
+        let link = place.get_or_insert(Link { capacity, level: Level::new(capacity, view.offered_bits) });
+        link.capacity = capacity;
+        if elapsed > 0.0 {
+            let waiting = view.queue.bytes.bits() as f64;
+            link.level.update(elapsed, capacity, view.offered_bits, waiting, &self.params);
+        }
+        let level = &mut link.level;
+        if ctx.trace.is_on() && (level.level - level.recorded).abs() > 0.01 * level.recorded {
+            level.recorded = level.level;
+            ctx.trace.record(ctx.now, "link-rate", u64::from(view.face.0), level.level);
+        }
+    }
+}
+
+impl Meter for Weir {
+    fn on_interest_out(&mut self, event: &mut InterestOut<'_>, _: &mut Ctx<'_>) {
+        self.count(event.face, event.packet.size, &event.packet.fields);
+    }
+
+    fn on_data_in(&mut self, event: &mut DataIn<'_>, _: &mut Ctx<'_>) {
+        let rate = self.rate;
+        if event.local {
+            event.packet.fields.set(rate, 0);
+        } else if let Some(link) = self.link(event.face) {
+            // The Interests of this flow load the other direction.
+            lower(&mut event.packet.fields, rate, link.level.level);
+        }
+    }
+
+    fn on_data_out(&mut self, event: &mut DataOut<'_>, _: &mut Ctx<'_>) {
+        let pace = self.count(event.face, event.packet.size, &event.interest_fields);
+        if event.from_cache {
+            event.packet.fields.set(self.rate, 0);
+        }
+        let (rate, params) = (self.rate, self.params.clone());
+        if let Some(link) = self.link(event.face) {
+            let grant = link.level.grant(pace, link.capacity, &params);
+            lower(&mut event.packet.fields, rate, grant);
+        }
+    }
+
+    fn next_wake(&self) -> Time {
+        self.next
+    }
+
+    fn on_period(&mut self, faces: &[FaceView], _: &mut Vec<Report>, ctx: &mut Ctx<'_>) {
+        let elapsed = ctx.now.since(self.changed).secs();
+        (self.changed, self.next) = (ctx.now, ctx.now + self.params.slot);
+        let top = faces.iter().map(|view| view.face.index() + 1).max().unwrap_or(0);
+        self.links.resize(top.max(self.links.len()), None);
+        for view in faces {
+            self.update(view, elapsed, ctx);
+        }
+    }
+}
