@@ -26,6 +26,8 @@ pub(super) struct Level {
     bound: f64,
     /// Flows that asked for the first time a short while ago.
     new: f64,
+    /// The highest pace of a flow, not long ago.
+    highest: f64,
     /// Mean round-trip time in s.
     rtt: f64,
     /// Bits offered up to the last slot.
@@ -48,13 +50,15 @@ struct Slot {
     timed: f64,
     /// Flows that asked for the first time.
     new: f64,
+    /// The highest pace.
+    highest: f64,
 }
 
 impl Level {
     pub(super) fn new(capacity: f64, offered: u64) -> Level {
         let level = capacity;
         let (load, flows, bound, slot) = (0.0, 0.0, 0.0, Slot::default());
-        Level { level, load, flows, bound, new: 0.0, rtt: FIRST_RTT, offered, slot, recorded: 0.0 }
+        Level { level, load, flows, bound, new: 0.0, highest: 0.0, rtt: FIRST_RTT, offered, slot, recorded: 0.0 }
     }
 
     /// A packet of a flow whose pace is `pace` bit/s of Data in all; 0 if it does not say.
@@ -65,6 +69,7 @@ impl Level {
             self.slot.timed += bits;
         }
         if pace > 0.0 {
+            self.slot.highest = self.slot.highest.max(pace);
             self.slot.flows += bits / pace;
             self.slot.bound += bits / pace * weight(pace / self.level, tolerance);
         } else {
@@ -79,11 +84,16 @@ impl Level {
         if pace <= 0.0 {
             self.slot.new += 1.0;
         }
+        self.level.min(self.reach(pace, target, params))
+    }
+
+    /// What flows of this pace may have: their equal part, or what fills the link if all grow as they do.
+    fn reach(&self, pace: f64, target: f64, params: &Params) -> f64 {
         let equal = target / (self.flows + self.new + self.slot.new).max(1.0 / MOST);
         let rtt = self.rtt.max(LEAST_TIME);
         let step = params.growth * rtt / (rtt + self.time(params));
         let free = (target / self.load.max(target / MOST) - 1.0).min(MOST_FREE);
-        self.level.min(equal.max(pace * (1.0 + step * free)))
+        equal.max(pace * (1.0 + step * free))
     }
 
     /// The time constant of what is counted, in s.
@@ -105,6 +115,7 @@ impl Level {
         let time = self.time(params);
         self.new = self.new * (1.0 - (elapsed / (2.0 * time)).min(1.0)) + slot.new;
         let gain = (elapsed / time).min(1.0);
+        self.highest = (self.highest * (1.0 - gain)).max(slot.highest);
         self.load += gain * (all / elapsed - self.load);
         self.flows += gain * (slot.flows / elapsed - self.flows);
         self.bound += gain * (slot.bound / elapsed - self.bound);
@@ -114,7 +125,8 @@ impl Level {
         // What is counted is smooth already: only a rise, which flows have yet to follow, takes its time.
         let change = (wanted / self.level - 1.0).min(1.0);
         let change = if change > 0.0 { change * gain.min(0.5) } else { change };
-        self.level = (self.level * (1.0 + change)).clamp(params.least * capacity / MOST, MOST * capacity);
+        let most = self.reach(self.highest, params.utilization * capacity, params);
+        self.level = (self.level * (1.0 + change)).min(most).clamp(params.least * capacity / MOST, MOST * capacity);
     }
 }
 
