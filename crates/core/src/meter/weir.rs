@@ -30,6 +30,8 @@ pub struct Params {
     pub tolerance: f64,
     /// How much of the spare capacity flows may take per round trip that are below their equal part or bound elsewhere.
     pub growth: f64,
+    /// The spare capacity that flows below the level find at least, over the load: they grow on a full link too.
+    pub catch_up: f64,
     /// Time between two changes of a level.
     pub slot: Duration,
     /// The least time constant of what is counted.
@@ -46,6 +48,7 @@ impl Default for Params {
             least: 0.05,
             tolerance: 0.1,
             growth: 0.5,
+            catch_up: 1.0,
             slot: Duration::from_millis(10),
             smoothing: Duration::from_millis(100),
             round_trips: 2.0,
@@ -84,6 +87,7 @@ impl Component for Weir {
         check::number("least", params.least, 1e-6, 1.0)?;
         check::number("tolerance", params.tolerance, 0.001, 0.5)?;
         check::number("growth", params.growth, 0.0, 10.0)?;
+        check::number("catch-up", params.catch_up, 0.0, 8.0)?;
         check::number("round-trips", params.round_trips, 0.0, 1000.0)?;
         check::least("smoothing", params.smoothing, Duration::from_millis(1))?;
         check::least("slot", params.slot, Duration::from_millis(1))

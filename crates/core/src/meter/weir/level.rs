@@ -92,7 +92,7 @@ impl Level {
         let equal = target / (self.flows + self.new + self.slot.new).max(1.0 / MOST);
         let rtt = self.rtt.max(LEAST_TIME);
         let step = params.growth * rtt / (rtt + self.time(params));
-        let free = (target / self.load.max(target / MOST) - 1.0).min(MOST_FREE);
+        let free = (target / self.load.max(target / MOST) - 1.0).clamp(params.catch_up, MOST_FREE);
         equal.max(pace * (1.0 + step * free))
     }
 
