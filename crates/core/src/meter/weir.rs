@@ -10,7 +10,7 @@ use crate::error::SchemeError;
 use crate::fields::{Field, Fields, Slot};
 use crate::ids::FaceId;
 use crate::shaper::FaceView;
-use crate::shared::explicit::{lower, of_field};
+use crate::shared::explicit::{lower, of_field, to_field};
 use crate::units::{Duration, Time};
 use level::Level;
 use schemars::JsonSchema;
@@ -43,12 +43,12 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Params {
         Params {
-            utilization: 0.98,
+            utilization: 0.99,
             drain: 0.25,
             least: 0.05,
             tolerance: 0.1,
             growth: 0.5,
-            catch_up: 1.0,
+            catch_up: 0.5,
             slot: Duration::from_millis(10),
             smoothing: Duration::from_millis(100),
             round_trips: 2.0,
@@ -67,6 +67,7 @@ struct Link {
 pub struct Weir {
     params: Params,
     rate: Slot,
+    soft: Slot,
     round_trip: Slot,
     /// By face; none where the rate is unknown.
     links: Vec<Option<Link>>,
@@ -78,7 +79,7 @@ impl Component for Weir {
     const NAME: &'static str = "weir";
     const SUMMARY: &'static str = "writes each link's level into Data: the total rate that a flow over it may have";
     const SOURCE: &'static str = "ours";
-    const FIELDS: &'static [Field] = &[Field::ExplicitRate, Field::RoundTrip];
+    const FIELDS: &'static [Field] = &[Field::ExplicitRate, Field::SecondaryRate, Field::RoundTrip];
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), SchemeError> {
@@ -94,10 +95,17 @@ impl Component for Weir {
     }
 
     fn new(params: &Params, env: &mut Env<'_>) -> Weir {
-        let (rate, round_trip) = (env.slot(Field::ExplicitRate), env.slot(Field::RoundTrip));
+        let (rate, soft) = (env.slot(Field::ExplicitRate), env.slot(Field::SecondaryRate));
+        let round_trip = env.slot(Field::RoundTrip);
         let (links, changed, next) = (Vec::new(), Time::ZERO, Time::ZERO);
-        Weir { params: params.clone(), rate, round_trip, links, changed, next }
+        Weir { params: params.clone(), rate, soft, round_trip, links, changed, next }
     }
+}
+
+/// Adds a link to the soft least of the levels on a path: (Σ 1/level²)^(−½).
+fn soften(fields: &mut Fields, slot: Slot, level: f64) {
+    let there = of_field(fields.get(slot)).map_or(0.0, |there| 1.0 / (there * there));
+    fields.set(slot, to_field(1.0 / (there + 1.0 / (level * level)).sqrt()));
 }
 
 impl Weir {
@@ -142,12 +150,15 @@ impl Meter for Weir {
     }
 
     fn on_data_in(&mut self, event: &mut DataIn<'_>, _: &mut Ctx<'_>) {
-        let rate = self.rate;
+        let (rate, soft) = (self.rate, self.soft);
         if event.local {
             event.packet.fields.set(rate, 0);
+            event.packet.fields.set(soft, 0);
         } else if let Some(link) = self.link(event.face) {
             // The Interests of this flow load the other direction.
-            lower(&mut event.packet.fields, rate, link.level.level);
+            let (told, level) = (link.level.told(), link.level.level);
+            lower(&mut event.packet.fields, rate, told);
+            soften(&mut event.packet.fields, soft, level);
         }
     }
 
@@ -155,11 +166,14 @@ impl Meter for Weir {
         let pace = self.count(event.face, event.packet.size, &event.interest_fields);
         if event.from_cache {
             event.packet.fields.set(self.rate, 0);
+            event.packet.fields.set(self.soft, 0);
         }
-        let (rate, params) = (self.rate, self.params.clone());
+        let (rate, soft, params) = (self.rate, self.soft, self.params.clone());
         if let Some(link) = self.link(event.face) {
             let grant = link.level.grant(pace, link.capacity, &params);
+            let level = link.level.level;
             lower(&mut event.packet.fields, rate, grant);
+            soften(&mut event.packet.fields, soft, level);
         }
     }
 

@@ -23,6 +23,8 @@ pub struct Params {
     pub gain: f64,
     /// The least share of a next hop.
     pub least: f64,
+    /// How much links count that are not the narrowest of their path, from 0 to 1.
+    pub breadth: f64,
     /// Time constant of a next hop's level.
     pub smoothing: Duration,
     /// When retransmissions are not forwarded; NFD's best-route.
@@ -32,7 +34,7 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Params {
         let suppression = SuppressionParams::default();
-        Params { gain: 2.0, least: 0.01, smoothing: Duration::from_millis(100), suppression }
+        Params { gain: 4.0, least: 0.01, breadth: 0.5, smoothing: Duration::from_millis(50), suppression }
     }
 }
 
@@ -62,6 +64,7 @@ struct Entry {
 pub struct Weir {
     params: Params,
     rate: Slot,
+    soft: Slot,
     prefixes: Vec<Entry>,
     suppression: Suppression,
 }
@@ -70,11 +73,12 @@ impl Component for Weir {
     const NAME: &'static str = "weir";
     const SUMMARY: &'static str = "next hops in turns, by shares that move to where Data carry the higher level";
     const SOURCE: &'static str = "ours";
-    const FIELDS: &'static [Field] = &[Field::ExplicitRate];
+    const FIELDS: &'static [Field] = &[Field::ExplicitRate, Field::SecondaryRate];
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), SchemeError> {
         check::number("gain", params.gain, 0.0, 1000.0)?;
+        check::number("breadth", params.breadth, 0.0, 1.0)?;
         check::number("least", params.least, 0.0, 0.1)?;
         check::least("smoothing", params.smoothing, Duration::from_millis(1))?;
         params.suppression.check()
@@ -82,7 +86,8 @@ impl Component for Weir {
 
     fn new(params: &Params, env: &mut Env<'_>) -> Weir {
         let suppression = Suppression::new(params.suppression.clone());
-        Weir { params: params.clone(), rate: env.slot(Field::ExplicitRate), prefixes: Vec::new(), suppression }
+        let (rate, soft) = (env.slot(Field::ExplicitRate), env.slot(Field::SecondaryRate));
+        Weir { params: params.clone(), rate, soft, prefixes: Vec::new(), suppression }
     }
 }
 
@@ -165,6 +170,8 @@ impl Strategy for Weir {
             return;
         }
         let Some(level) = of_field(event.packet.fields.get(self.rate)) else { return };
+        let soft = of_field(event.packet.fields.get(self.soft)).unwrap_or(level).min(level);
+        let level = level - self.params.breadth * (level - soft);
         let smoothing = self.params.smoothing.secs();
         if let Some(hop) = entry.hops.iter_mut().find(|hop| hop.face == event.face) {
             let since = ctx.now.since(hop.seen).secs();

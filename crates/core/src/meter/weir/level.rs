@@ -7,9 +7,11 @@ const FIRST_RTT: f64 = 0.1;
 /// The longest round trip that counts, in s.
 const LONGEST_RTT: f64 = 10.0;
 /// The level of an idle link, as a multiple of its capacity: flows may come by more than one path.
-const MOST: f64 = 1000.0;
+const MOST: f64 = 100.0;
 /// Spare capacity counts as at most this multiple of the load.
 const MOST_FREE: f64 = 8.0;
+/// Above this multiple of its target a link has no room for flows that are below the level.
+const FULL: f64 = 1.02;
 /// A slot's mean changes its time constant at most to this part of the constant.
 const LEAST_TIME: f64 = 1e-3;
 
@@ -18,6 +20,8 @@ const LEAST_TIME: f64 = 1e-3;
 pub(super) struct Level {
     /// In bit/s: the total rate that a flow on this link may have.
     pub(super) level: f64,
+    /// What the fastest flow can reach, in bit/s.
+    most: f64,
     /// Of all that is offered, in bit/s.
     load: f64,
     /// Flows that the link carries, each by the part of its rate that passes here.
@@ -58,7 +62,7 @@ impl Level {
     pub(super) fn new(capacity: f64, offered: u64) -> Level {
         let level = capacity;
         let (load, flows, bound, slot) = (0.0, 0.0, 0.0, Slot::default());
-        Level { level, load, flows, bound, new: 0.0, highest: 0.0, rtt: FIRST_RTT, offered, slot, recorded: 0.0 }
+        Level { level, most: level, load, flows, bound, new: 0.0, highest: 0.0, rtt: FIRST_RTT, offered, slot, recorded: 0.0 }
     }
 
     /// A packet of a flow whose pace is `pace` bit/s of Data in all; 0 if it does not say.
@@ -84,7 +88,12 @@ impl Level {
         if pace <= 0.0 {
             self.slot.new += 1.0;
         }
-        self.level.min(self.reach(pace, target, params))
+        self.told().min(self.reach(pace, target, params))
+    }
+
+    /// The level as flows may follow it.
+    pub(super) fn told(&self) -> f64 {
+        self.level.min(self.most)
     }
 
     /// What flows of this pace may have: their equal part, or what fills the link if all grow as they do.
@@ -92,7 +101,8 @@ impl Level {
         let equal = target / (self.flows + self.new + self.slot.new).max(1.0 / MOST);
         let rtt = self.rtt.max(LEAST_TIME);
         let step = params.growth * rtt / (rtt + self.time(params));
-        let free = (target / self.load.max(target / MOST) - 1.0).clamp(params.catch_up, MOST_FREE);
+        let free = (target / self.load.max(target / MOST) - 1.0).min(MOST_FREE);
+        let free = if self.load < FULL * target { free.max(params.catch_up) } else { free };
         equal.max(pace * (1.0 + step * free))
     }
 
@@ -125,8 +135,13 @@ impl Level {
         // What is counted is smooth already: only a rise, which flows have yet to follow, takes its time.
         let change = (wanted / self.level - 1.0).min(1.0);
         let change = if change > 0.0 { change * gain.min(0.5) } else { change };
-        let most = self.reach(self.highest, params.utilization * capacity, params);
-        self.level = (self.level * (1.0 + change)).min(most).clamp(params.least * capacity / MOST, MOST * capacity);
+        let target = params.utilization * capacity;
+        self.most = self.reach(self.highest, target, params);
+        self.level = (self.level * (1.0 + change)).clamp(params.least * capacity / MOST, MOST * capacity);
+        if self.load > target {
+            // The level of a link that was free rose without bound.
+            self.level = self.level.min(self.most);
+        }
     }
 }
 
