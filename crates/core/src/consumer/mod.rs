@@ -4,7 +4,6 @@
 //! retransmissions: the fetcher in `ndnweir-node` runs those, with the [`Timer`] the consumer requests. Most consumers
 //! are a [`windowed::Windowed`]: a window law × a reaction profile × a startup.
 
-pub mod weir;
 pub mod aimd;
 pub mod aimd_his;
 pub mod aimd_ye;
@@ -42,6 +41,7 @@ mod testing;
 #[cfg(test)]
 mod testing_path;
 pub mod vivace;
+pub mod weir;
 pub mod windowed;
 
 use crate::check;

@@ -1,4 +1,7 @@
 //! `weir`: sends at the mean of the levels that its Data carry.
+//!
+//! Source: ours. Data that come by several paths carry a level each, so that their mean weighs levels by shares; the
+//! router's part is the meter [`crate::meter::weir`], which counts flows by the pace that Interests state.
 
 use super::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, SentEvent, Timer, check_window};
 use crate::check;
@@ -19,15 +22,20 @@ pub struct Params {
     pub initial_window: f64,
     /// A level counts as at most this multiple of the pace.
     pub most: f64,
+    /// Interests outstanding at most, in bandwidth-delay products.
+    pub headroom: f64,
     /// The retransmission timer.
     pub timer: Timer,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { initial_window: 1.0, most: 2.0, timer: Timer::default() }
+        Params { initial_window: 1.0, most: 2.0, headroom: 3.0, timer: Timer::default() }
     }
 }
+
+/// The least window once a level is known: two Data measure a pace.
+const LEAST_WINDOW: f64 = 4.0;
 
 /// The consumer.
 #[derive(Clone, Debug)]
@@ -50,6 +58,7 @@ impl Component for Weir {
     fn check(params: &Params) -> Result<(), SchemeError> {
         check_window("initial-window", params.initial_window)?;
         check::number("most", params.most, 1.01, 1000.0)?;
+        check::number("headroom", params.headroom, 1.0, 1000.0)?;
         params.timer.check()
     }
 
@@ -91,7 +100,10 @@ impl Consumer for Weir {
     }
 
     fn window(&self) -> f64 {
-        if self.sender.rate().is_some() { MAX_WINDOW } else { self.params.initial_window }
+        let Some(rate) = self.sender.rate() else { return self.params.initial_window };
+        // Answers that do not come must not pile up Interests.
+        let product = rate * self.srtt.secs() / (8.0 * self.sender.size());
+        (self.params.headroom * product + self.params.initial_window).clamp(LEAST_WINDOW, MAX_WINDOW)
     }
 
     fn on_sent(&mut self, _: &SentEvent, ctx: &mut Ctx<'_>) {
@@ -114,5 +126,39 @@ impl Consumer for Weir {
 
     fn decreases(&self) -> u64 {
         self.sender.cuts()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ctx::{Rng, Trace};
+    use crate::fields::FieldLayout;
+
+    // RTT 40 ms. The first level, 8 Mbit/s, is the pace. 10 ms later 4 Mbit/s: gain 10/50, 8 − 0.2 · 4 = 7.2. 10 ms later 100
+    // Mbit/s count as 14.4: 7.2 + 0.2 · 7.2 = 8.64. Of 1000 B: 8.64 Mbit/s · 40 ms = 43.2 packets, times 3, plus 1.
+    #[test]
+    fn the_pace_is_the_mean_of_the_levels_and_bounds_what_is_outstanding() {
+        let mut layout = FieldLayout::new();
+        let mut consumer = Weir::new(&Params::default(), &mut Env { layout: &mut layout });
+        let (mut rng, mut trace) = (Rng::derive(0, &[]), Trace::default());
+        let flight = Flight { in_flight: 1, srtt: Duration::from_millis(40), ..Flight::default() };
+        assert_eq!((consumer.window(), consumer.pacing(&flight)), (1.0, None));
+        let mut told = |ms: u64, kbps: u32| {
+            let mut fields = Fields::default();
+            fields.set(consumer.rate, kbps);
+            let now = Time::ZERO + Duration::from_millis(ms);
+            let (sent, size, rtt) = (Time::ZERO, Bytes::new(1000), Some(Duration::from_millis(40)));
+            let event = DataEvent { segment: 0, sent, rtt, mark: 0, size, fields: &fields, flight };
+            consumer.on_data(&event, &mut Ctx { now, rng: &mut rng, trace: &mut trace });
+            let mut stamped = Fields::default();
+            consumer.stamp(1, &mut stamped);
+            (stamped.get(consumer.rate), consumer.window())
+        };
+        assert_eq!([told(40, 8000).0, told(50, 4000).0, told(60, 100_000).0], [8000, 7200, 8640]);
+        let (pace, window) = told(60, 0);
+        assert_eq!(pace, 8640, "a Data without a level changes nothing");
+        assert!((window - 130.6).abs() < 1e-6, "{window}");
+        assert_eq!(consumer.decreases(), 1);
     }
 }

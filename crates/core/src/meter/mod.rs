@@ -2,7 +2,6 @@
 //!
 //! One instance per node.
 
-pub mod weir;
 pub mod coopcon;
 pub mod flecom;
 pub mod hbhcm;
@@ -17,6 +16,7 @@ pub mod paqm;
 pub mod path_label;
 pub mod pooling;
 pub mod rcp;
+pub mod weir;
 
 use crate::ctx::Ctx;
 use crate::ids::{FaceId, PrefixId};

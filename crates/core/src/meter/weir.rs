@@ -1,4 +1,11 @@
 //! `weir`: one level for all flows of a link, counted from the pace that packets state.
+//!
+//! Source: ours. Interests carry the pace of their consumer, so that a link can count flows without a table, each by the
+//! part of it that passes: bits over pace. Flows that another link holds count by their rate, as in A. Charny, D. Clark,
+//! R. Jain, "Congestion control with explicit rate indication", ICC 1995; packets that state their flow's rate are those
+//! of I. Stoica, S. Shenker, H. Zhang, "Core-Stateless Fair Queueing", SIGCOMM 1998. The law is on the page `weir`.
+//! A level is for both directions of a flow: Data get it where they leave, and from the link that their Interests took
+//! where they arrive.
 
 mod level;
 
@@ -51,16 +58,49 @@ impl Default for Params {
             catch_up: 0.5,
             slot: Duration::from_millis(10),
             smoothing: Duration::from_millis(100),
-            round_trips: 2.0,
+            round_trips: 1.0,
         }
     }
 }
 
+/// A stated rate is believed again this long after a backlog, in s.
+const RECOVERY: f64 = 0.2;
+/// What was measured moves by this part per slot.
+const SERVICE_GAIN: f64 = 0.25;
+
 #[derive(Clone, Copy, Debug)]
 struct Link {
+    /// In bit/s: as the driver states it, or less if a backlog left slower.
     capacity: f64,
+    sent: u64,
+    /// Whether packets waited at the end of the last slot.
+    backlogged: bool,
     level: Level,
 }
+
+impl Link {
+    fn new(capacity: f64, view: &FaceView) -> Link {
+        let level = Level::new(capacity, view.offered_bits);
+        Link { capacity, sent: view.sent_bits, backlogged: false, level }
+    }
+
+    /// Ends a slot in which `sent` bits had left since the start, and `waiting` bits wait.
+    fn serve(&mut self, stated: f64, sent: u64, waiting: f64, elapsed: f64) {
+        let served = sent.saturating_sub(self.sent) as f64 / elapsed;
+        self.sent = sent;
+        let is_backlogged = waiting > stated * elapsed;
+        if is_backlogged && self.backlogged {
+            self.capacity += SERVICE_GAIN * (served - self.capacity);
+        } else {
+            self.capacity += (elapsed / RECOVERY).min(1.0) * (stated - self.capacity);
+        }
+        self.capacity = self.capacity.clamp(stated * LEAST_SERVICE, stated);
+        self.backlogged = is_backlogged;
+    }
+}
+
+/// A link counts as at least this part of its stated rate.
+const LEAST_SERVICE: f64 = 0.001;
 
 /// The meter.
 #[derive(Clone, Debug)]
@@ -78,7 +118,7 @@ pub struct Weir {
 impl Component for Weir {
     const NAME: &'static str = "weir";
     const SUMMARY: &'static str = "writes each link's level into Data: the total rate that a flow over it may have";
-    const SOURCE: &'static str = "ours";
+    const SOURCE: &'static str = "ours, after Charny, Clark, Jain, ICC 1995, and Stoica, Shenker, Zhang, SIGCOMM 1998";
     const FIELDS: &'static [Field] = &[Field::ExplicitRate, Field::SecondaryRate, Field::RoundTrip];
     type Params = Params;
 
@@ -129,12 +169,12 @@ impl Weir {
             *place = None;
             return;
         };
-        let capacity = capacity.bps() as f64;
-        let link = place.get_or_insert(Link { capacity, level: Level::new(capacity, view.offered_bits) });
-        link.capacity = capacity;
+        let stated = capacity.bps() as f64;
+        let link = place.get_or_insert(Link::new(stated, view));
         if elapsed > 0.0 {
             let waiting = view.queue.bytes.bits() as f64;
-            link.level.update(elapsed, capacity, view.offered_bits, waiting, &self.params);
+            link.serve(stated, view.sent_bits, waiting, elapsed);
+            link.level.update(elapsed, link.capacity, view.offered_bits, waiting, &self.params);
         }
         let level = &mut link.level;
         if ctx.trace.is_on() && (level.level - level.recorded).abs() > 0.01 * level.recorded {

@@ -139,6 +139,11 @@ impl RateSender {
         self.rate = Some(bps);
     }
 
+    /// Of a Data on the wire, in bytes: the mean of late.
+    pub fn size(&self) -> f64 {
+        self.size.bytes()
+    }
+
     /// How often the rate has been lowered.
     pub fn cuts(&self) -> u64 {
         self.cuts

@@ -3,7 +3,6 @@
 //! One instance for all names of a node, and one more for each prefix that has a strategy of its own; with state per
 //! FIB prefix inside.
 
-pub mod weir;
 pub mod asf;
 pub mod b_icp;
 pub mod best_route;
@@ -21,6 +20,7 @@ pub mod self_learning;
 pub mod shares;
 pub mod stateful_forwarding;
 pub mod weighted;
+pub mod weir;
 
 use crate::ctx::Ctx;
 use crate::fields::{Fields, Slot};

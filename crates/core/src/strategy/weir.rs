@@ -1,7 +1,11 @@
 //! `weir`: shares per next hop that move towards the higher level, served in turns.
+//!
+//! Source: ours. What moves shares is what the meter [`crate::meter::weir`] writes into Data; shares grow in proportion
+//! to themselves and to how far a next hop's level is above the mean, as in replicator dynamics and, with windows, in
+//! MPTCP's coupling. Serving in turns is smooth weighted round robin: drawn splits queue more than counted ones.
 
-use super::{DataReturn, ForwardingDecision, InterestArrival, NextHop, Strategy, TimeoutEvent};
-use super::{Arrival, shares::cheapest};
+use super::shares::cheapest;
+use super::{Arrival, DataReturn, ForwardingDecision, InterestArrival, NextHop, OutRecord, Strategy, TimeoutEvent};
 use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
@@ -19,8 +23,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
-    /// How fast shares move, per second and unit of relative difference of levels.
+    /// By which part of itself a share moves per reaction, for a next hop whose level is twice the mean.
     pub gain: f64,
+    /// How long routers and this node take to see what a share did; two round trips come on top.
+    pub reaction: Duration,
     /// The least share of a next hop.
     pub least: f64,
     /// How much links count that are not the narrowest of their path, from 0 to 1.
@@ -34,28 +40,51 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Params {
         let suppression = SuppressionParams::default();
-        Params { gain: 4.0, least: 0.01, breadth: 0.5, smoothing: Duration::from_millis(50), suppression }
+        Params {
+            gain: 0.8,
+            reaction: Duration::from_millis(150),
+            least: 0.01,
+            breadth: 0.5,
+            smoothing: Duration::from_millis(50),
+            suppression,
+        }
     }
 }
 
+/// No next hop falls behind or gets ahead by more turns.
+const MOST_CREDIT: f64 = 2.0;
+/// The least share of a path whose level is low, over that of others.
+const LEAST_PROBES: f64 = 0.05;
+/// Shares are positive, so that they have a sum.
+const NEVER_NOTHING: f64 = 1e-9;
+/// What is left of the level of a next hop, when an Interest that went there is retransmitted or expires (ours).
+const AFTER_RETRANSMISSION: f64 = 0.9;
+const AFTER_TIMEOUT: f64 = 0.5;
 /// The longest time that one change of shares stands for, in s.
 const LONGEST: f64 = 0.1;
+/// The longest round trip that counts, in s.
+const LONGEST_RTT: f64 = 10.0;
 /// Shares change at most this often, in s.
 const SHORTEST: f64 = 0.005;
 
 #[derive(Clone, Copy, Debug)]
 struct Hop {
     face: FaceId,
+    /// The part of the Interests that it gets.
     share: f64,
+    /// Turns that it waits for.
     credit: f64,
     /// In bit/s; 0 before the first.
     level: f64,
+    /// When a Data told it last.
     seen: Time,
 }
 
+/// The next hops of a prefix.
 #[derive(Clone, Debug, Default)]
 struct Entry {
     hops: Vec<Hop>,
+    /// When shares moved last.
     changed: Time,
 }
 
@@ -65,6 +94,7 @@ pub struct Weir {
     params: Params,
     rate: Slot,
     soft: Slot,
+    round_trip: Slot,
     prefixes: Vec<Entry>,
     suppression: Suppression,
 }
@@ -73,13 +103,14 @@ impl Component for Weir {
     const NAME: &'static str = "weir";
     const SUMMARY: &'static str = "next hops in turns, by shares that move to where Data carry the higher level";
     const SOURCE: &'static str = "ours";
-    const FIELDS: &'static [Field] = &[Field::ExplicitRate, Field::SecondaryRate];
+    const FIELDS: &'static [Field] = &[Field::ExplicitRate, Field::SecondaryRate, Field::RoundTrip];
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), SchemeError> {
         check::number("gain", params.gain, 0.0, 1000.0)?;
         check::number("breadth", params.breadth, 0.0, 1.0)?;
         check::number("least", params.least, 0.0, 0.1)?;
+        check::least("reaction", params.reaction, Duration::from_millis(1))?;
         check::least("smoothing", params.smoothing, Duration::from_millis(1))?;
         params.suppression.check()
     }
@@ -87,80 +118,88 @@ impl Component for Weir {
     fn new(params: &Params, env: &mut Env<'_>) -> Weir {
         let suppression = Suppression::new(params.suppression.clone());
         let (rate, soft) = (env.slot(Field::ExplicitRate), env.slot(Field::SecondaryRate));
-        Weir { params: params.clone(), rate, soft, prefixes: Vec::new(), suppression }
+        let round_trip = env.slot(Field::RoundTrip);
+        Weir { params: params.clone(), rate, soft, round_trip, prefixes: Vec::new(), suppression }
     }
 }
 
 impl Entry {
-    /// The next in turn among those that `may`: every one gains its share, and the one with most pays for all.
+    /// The next in turn among those that `may`: each gains its share of a turn, and the one with most pays for it.
     fn turn(&mut self, may: impl Fn(FaceId) -> bool) -> Option<FaceId> {
         let total: f64 = self.hops.iter().filter(|hop| may(hop.face)).map(|hop| hop.share).sum();
-        if total <= 0.0 {
-            return None;
-        }
-        let mut best: Option<usize> = None;
-        for (i, hop) in self.hops.iter_mut().enumerate().filter(|(_, hop)| may(hop.face)) {
+        let mut most: Option<&mut Hop> = None;
+        for hop in self.hops.iter_mut().filter(|hop| may(hop.face)) {
             hop.credit += hop.share / total;
-            best = Some(i);
-        }
-        for (i, hop) in self.hops.iter().enumerate().filter(|(_, hop)| may(hop.face)) {
-            if best.is_none_or(|best| hop.credit >= self.hops[best].credit) {
-                best = Some(i);
+            if most.as_ref().is_none_or(|most| hop.credit > most.credit) {
+                most = Some(hop);
             }
         }
-        let best = self.hops.get_mut(best?)?;
-        best.credit = (best.credit - 1.0).clamp(-2.0, 2.0);
-        Some(best.face)
+        let next = most?;
+        next.credit = (next.credit - 1.0).clamp(-MOST_CREDIT, MOST_CREDIT);
+        Some(next.face)
     }
 
-    fn shift(&mut self, params: &Params, elapsed: f64) {
-        if self.hops.iter().any(|hop| hop.level <= 0.0) {
+    /// Moves shares, `reactions` after they moved last. A next hop that told no level yet keeps all as they are.
+    fn shift(&mut self, params: &Params, reactions: f64) {
+        let lowest = self.hops.iter().map(|hop| hop.level).fold(f64::MAX, f64::min);
+        if lowest <= 0.0 {
             return;
         }
-        let mean = |hops: &[Hop], top: f64| hops.iter().map(|hop| hop.share * hop.level.min(top)).sum::<f64>();
-        // A level without bound says no more than that it is higher.
-        let used = mean(&self.hops, f64::MAX).min(2.0 * self.hops.iter().map(|hop| hop.level).fold(f64::MAX, f64::min));
-        let middle = mean(&self.hops, 2.0 * used.max(1.0)).max(1.0);
+        let mean = |most: f64| self.hops.iter().map(|hop| hop.share * hop.level.min(most)).sum::<f64>();
+        // The level of a link that is free says no more than that it is higher.
+        let middle = mean(2.0 * mean(f64::MAX).min(2.0 * lowest));
         for hop in &mut self.hops {
             let better = (hop.level / middle - 1.0).clamp(-0.5, 1.0);
-            hop.share = (hop.share * (1.0 + params.gain * elapsed * better)).max(params.least);
+            // A path is probed in proportion to what it may carry.
+            let least = params.least * (hop.level / middle).clamp(LEAST_PROBES, 1.0);
+            hop.share = (hop.share * (1.0 + params.gain * reactions * better)).max(least.max(NEVER_NOTHING));
         }
+        self.normalise();
+    }
+
+    fn normalise(&mut self) {
         let total: f64 = self.hops.iter().map(|hop| hop.share).sum();
-        for hop in &mut self.hops {
-            hop.share /= total;
+        self.hops.iter_mut().for_each(|hop| hop.share /= total);
+    }
+
+    /// What was sent to these next hops was not answered.
+    fn weaken(&mut self, sent: &[OutRecord], factor: f64) {
+        for hop in self.hops.iter_mut().filter(|hop| sent.iter().any(|record| record.face == hop.face)) {
+            hop.level *= factor;
         }
+    }
+}
+
+impl Weir {
+    /// Takes a turn among these next hops; the cheapest if the prefix has none.
+    fn turn(&mut self, prefix: PrefixId, hops: impl Iterator<Item = NextHop> + Clone) -> Option<FaceId> {
+        let entry = self.prefixes.get_mut(prefix.index());
+        let turn = entry.and_then(|entry| entry.turn(|face| hops.clone().any(|hop| hop.face == face)));
+        turn.or_else(|| cheapest(hops))
     }
 }
 
 impl Strategy for Weir {
     fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
-        let pending = event.pending(ctx.now);
-        if pending && event.arrival != Arrival::New {
-            if self.suppression.suppresses(*event.note, ctx.now.since(event.last_sent())) {
-                return;
-            }
-            *event.note = self.suppression.grown(*event.note);
-            if event.arrival == Arrival::Retransmission && let Some(entry) = self.prefixes.get_mut(event.prefix.index()) {
-                for hop in entry.hops.iter_mut().filter(|hop| event.sent.iter().any(|sent| sent.face == hop.face)) {
-                    hop.level *= 0.9;
-                }
-            }
-            let unused = event.unused(ctx.now).next().is_some();
-            let turn = self.prefixes.get_mut(event.prefix.index()).and_then(|entry| {
-                entry.turn(|face| event.unused(ctx.now).any(|hop| hop.face == face))
-            });
-            let face = if unused { turn.or_else(|| cheapest(event.unused(ctx.now))) } else { event.used_earliest().map(|hop| hop.face) };
-            if let Some(face) = face {
-                choice.send(face);
+        if !event.pending(ctx.now) {
+            match self.turn(event.prefix, event.eligible()) {
+                Some(face) => choice.send(face),
+                None => choice.reject(NackReason::NoRoute),
             }
             return;
         }
-        let turn = self.prefixes.get_mut(event.prefix.index()).and_then(|entry| {
-            entry.turn(|face| event.eligible().any(|hop| hop.face == face))
-        });
-        match turn.or_else(|| cheapest(event.eligible())) {
-            Some(face) => choice.send(face),
-            None => choice.reject(NackReason::NoRoute),
+        if self.suppression.suppresses(*event.note, ctx.now.since(event.last_sent())) {
+            return;
+        }
+        *event.note = self.suppression.grown(*event.note);
+        if event.arrival == Arrival::Retransmission
+            && let Some(entry) = self.prefixes.get_mut(event.prefix.index())
+        {
+            entry.weaken(event.sent, AFTER_RETRANSMISSION);
+        }
+        let unused = self.turn(event.prefix, event.unused(ctx.now));
+        if let Some(face) = unused.or_else(|| event.used_earliest().map(|hop| hop.face)) {
+            choice.send(face);
         }
     }
 
@@ -182,14 +221,15 @@ impl Strategy for Weir {
         let elapsed = ctx.now.since(entry.changed).secs();
         if elapsed >= SHORTEST {
             entry.changed = ctx.now;
-            entry.shift(&self.params, elapsed.min(LONGEST));
+            let rtt = f64::from(event.interest_fields.get(self.round_trip)) / 1e6;
+            let reaction = self.params.reaction.secs() + 2.0 * rtt.min(LONGEST_RTT);
+            entry.shift(&self.params, elapsed.min(LONGEST) / reaction);
         }
     }
 
     fn on_timeout(&mut self, event: &TimeoutEvent<'_>, _: &mut Ctx<'_>) {
-        let Some(entry) = self.prefixes.get_mut(event.prefix.index()) else { return };
-        for hop in entry.hops.iter_mut().filter(|hop| event.sent.iter().any(|sent| sent.face == hop.face)) {
-            hop.level *= 0.5;
+        if let Some(entry) = self.prefixes.get_mut(event.prefix.index()) {
+            entry.weaken(event.sent, AFTER_TIMEOUT);
         }
     }
 
@@ -197,21 +237,115 @@ impl Strategy for Weir {
         if self.prefixes.len() <= prefix.index() {
             self.prefixes.resize_with(prefix.index() + 1, Entry::default);
         }
-        let entry = &mut self.prefixes[prefix.index()];
-        let old = std::mem::take(&mut entry.hops);
         let best = cheapest(hops.iter().copied());
+        let least = self.params.least.max(NEVER_NOTHING);
         let fresh = |hop: &NextHop| {
-            let share = if Some(hop.face) == best { 1.0 } else { self.params.least };
+            let share = if Some(hop.face) == best { 1.0 } else { least };
             Hop { face: hop.face, share, credit: 0.0, level: 0.0, seen: ctx.now }
         };
-        entry.hops = hops.iter().map(|hop| old.iter().find(|known| known.face == hop.face).copied().unwrap_or(fresh(hop))).collect();
-        let total: f64 = entry.hops.iter().map(|hop| hop.share).sum();
-        entry.hops.iter_mut().for_each(|hop| hop.share /= total.max(1e-9));
+        let entry = &mut self.prefixes[prefix.index()];
+        let known = |hop: &NextHop| entry.hops.iter().find(|known| known.face == hop.face).copied();
+        entry.hops = hops.iter().map(|hop| known(hop).unwrap_or_else(|| fresh(hop))).collect();
+        entry.normalise();
     }
 
     fn shares(&self, prefix: PrefixId, hops: &[NextHop], out: &mut Vec<f64>) {
         let entry = self.prefixes.get(prefix.index());
         let share = |hop: &NextHop| entry?.hops.iter().find(|known| known.face == hop.face).map(|known| known.share);
         out.extend(hops.iter().map(|hop| share(hop).unwrap_or(0.0)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::harness::Bench;
+    use super::*;
+    use crate::fields::Fields;
+    use crate::packet::{Kind, Packet};
+    use serde_json::json;
+
+    fn bench() -> Bench<Weir> {
+        Bench::new(&json!({ "least": 0.01, "gain": 0.5, "breadth": 0.5, "reaction": "100ms" }), &[(1, 1), (2, 2)])
+    }
+
+    /// A Data from `face` whose path has this level and soft level, in kbit/s.
+    fn data(bench: &mut Bench<Weir>, ms: u64, face: u16, level: u32, soft: u32) {
+        let mut packet = Packet { kind: Kind::Data, ..Packet::default() };
+        packet.fields.set(bench.strategy.rate, level);
+        packet.fields.set(bench.strategy.soft, soft);
+        bench.data_with(ms, FaceId(face), &packet, false, &Fields::default());
+    }
+
+    fn near(shares: &[f64], wanted: [f64; 2]) -> bool {
+        shares.iter().zip(wanted).all(|(share, wanted)| (share - wanted).abs() < 1e-9)
+    }
+
+    // Shares 1/1.01 and 0.01/1.01: one of 101 Interests takes the second next hop.
+    #[test]
+    fn next_hops_take_turns_by_their_shares() {
+        let mut bench = bench();
+        assert!(near(&bench.shares(), [1.0 / 1.01, 0.01 / 1.01]));
+        let sent: Vec<u16> = (0..1010).map(|_| bench.interest(0, 0, Arrival::New, &[])[0]).collect();
+        assert_eq!(sent.iter().filter(|&&face| face == 2).count(), 10);
+        let at: Vec<usize> = (0..1010).filter(|&i| sent[i] == 2).collect();
+        assert!(at.windows(2).all(|pair| (100..=102).contains(&(pair[1] - pair[0]))), "evenly apart: {at:?}");
+        assert_eq!(bench.interest(0, 1, Arrival::New, &[]), [2], "not back to where it came from");
+    }
+
+    // Levels 1000 and 3000, no narrow link beside. Mean of what counts, each at most twice min(mean, 2 · lowest): with s =
+    // 0.01/1.01 the mean is 1000 · (1 − s) + 3000 · s = 1019.80, so that 3000 counts as 2039.60: middle = 1000 · (1 − s) +
+    // 2039.60 · s = 1010.293. 50 ms of a reaction of 100 ms: the first moves by 0.5 · 0.5 · (1000/1010.293 − 1) =
+    // −0.0025470, the second by 0.25 · 1 (its ratio is cut). Then the sum is 1 again.
+    #[test]
+    fn shares_move_towards_the_higher_level() {
+        let mut bench = bench();
+        data(&mut bench, 10, 1, 1000, 1000);
+        assert!(near(&bench.shares(), [1.0 / 1.01, 0.01 / 1.01]), "the second has not told its level");
+        bench.strategy.prefixes[0].changed = Time::ZERO;
+        data(&mut bench, 50, 2, 3000, 3000);
+        let (first, second) = (1.0 / 1.01 * (1.0 - 0.002_547_0), 0.01 / 1.01 * 1.25);
+        let shares = bench.shares();
+        assert!((shares[0] - first / (first + second)).abs() < 1e-6, "{shares:?}");
+        for ms in 6..400 {
+            data(&mut bench, 10 * ms, 1, 1000, 1000);
+            data(&mut bench, 10 * ms, 2, 3000, 3000);
+        }
+        // At the end all but the least, which is 0.01 times the level over the mean, 1000/2993.
+        assert!((bench.shares()[0] - 0.00333).abs() < 0.00002, "{:?}", bench.shares());
+    }
+
+    // Equal least levels of 1000; the second path has another narrow link: soft 600. With breadth 0.5 its level counts as
+    // 1000 − 0.5 · 400 = 800, and the first's, whose soft level is 990, as 995.
+    #[test]
+    fn of_equal_levels_the_path_without_a_second_narrow_link_gets_more() {
+        let mut bench = bench();
+        data(&mut bench, 1, 1, 1000, 990);
+        data(&mut bench, 1, 2, 1000, 600);
+        let levels: Vec<f64> = bench.strategy.prefixes[0].hops.iter().map(|hop| hop.level).collect();
+        assert_eq!(levels, [995e3, 800e3]);
+    }
+
+    #[test]
+    fn a_next_hop_that_does_not_answer_loses_its_level() {
+        let mut bench = bench();
+        data(&mut bench, 1, 1, 1000, 1000);
+        let sent = [super::super::harness::sent(1, 10)];
+        assert_eq!(bench.interest(900, 0, Arrival::Retransmission, &sent), [2]);
+        assert!((bench.strategy.prefixes[0].hops[0].level - 900e3).abs() < 1e-6);
+        bench.timeout(&sent);
+        assert!((bench.strategy.prefixes[0].hops[0].level - 450e3).abs() < 1e-6);
+    }
+
+    #[test]
+    fn next_hops_that_stay_keep_their_shares_and_any_level_leaves_them_sound() {
+        let mut bench = bench();
+        for (i, level) in [1, u32::MAX, 7, u32::MAX - 1, 1].into_iter().cycle().take(4000).enumerate() {
+            data(&mut bench, 5 * i as u64, 1 + (i % 2) as u16, level, u32::MAX - level);
+        }
+        let before = bench.shares();
+        assert!((before.iter().sum::<f64>() - 1.0).abs() < 1e-9 && before.iter().all(|share| *share > 0.0));
+        bench.route(&[(1, 1), (2, 2), (3, 3)]);
+        let after = bench.shares();
+        assert!((after[0] / after[1] - before[0] / before[1]).abs() < 1e-9, "{before:?} {after:?}");
     }
 }

@@ -12,6 +12,8 @@ const MOST: f64 = 100.0;
 const MOST_FREE: f64 = 8.0;
 /// Above this multiple of its target a link has no room for flows that are below the level.
 const FULL: f64 = 1.02;
+/// What is counted is the mean of at least so many bits: some 50 Data.
+const FEW_BITS: f64 = 400e3;
 /// A slot's mean changes its time constant at most to this part of the constant.
 const LEAST_TIME: f64 = 1e-3;
 
@@ -62,7 +64,19 @@ impl Level {
     pub(super) fn new(capacity: f64, offered: u64) -> Level {
         let level = capacity;
         let (load, flows, bound, slot) = (0.0, 0.0, 0.0, Slot::default());
-        Level { level, most: level, load, flows, bound, new: 0.0, highest: 0.0, rtt: FIRST_RTT, offered, slot, recorded: 0.0 }
+        Level {
+            level,
+            most: level,
+            load,
+            flows,
+            bound,
+            new: 0.0,
+            highest: 0.0,
+            rtt: FIRST_RTT,
+            offered,
+            slot,
+            recorded: 0.0,
+        }
     }
 
     /// A packet of a flow whose pace is `pace` bit/s of Data in all; 0 if it does not say.
@@ -84,11 +98,10 @@ impl Level {
     /// What a flow of this pace may have in all: its part when all are equal, or what fills the link when all grow as it
     /// does, up to the level.
     pub(super) fn grant(&mut self, pace: f64, capacity: f64, params: &Params) -> f64 {
-        let target = params.utilization * capacity;
         if pace <= 0.0 {
             self.slot.new += 1.0;
         }
-        self.told().min(self.reach(pace, target, params))
+        self.told().min(self.reach(pace, capacity, params))
     }
 
     /// The level as flows may follow it.
@@ -97,18 +110,19 @@ impl Level {
     }
 
     /// What flows of this pace may have: their equal part, or what fills the link if all grow as they do.
-    fn reach(&self, pace: f64, target: f64, params: &Params) -> f64 {
+    fn reach(&self, pace: f64, capacity: f64, params: &Params) -> f64 {
+        let target = params.utilization * capacity;
         let equal = target / (self.flows + self.new + self.slot.new).max(1.0 / MOST);
         let rtt = self.rtt.max(LEAST_TIME);
-        let step = params.growth * rtt / (rtt + self.time(params));
+        let step = params.growth * rtt / (rtt + self.time(capacity, params));
         let free = (target / self.load.max(target / MOST) - 1.0).min(MOST_FREE);
         let free = if self.load < FULL * target { free.max(params.catch_up) } else { free };
         equal.max(pace * (1.0 + step * free))
     }
 
     /// The time constant of what is counted, in s.
-    fn time(&self, params: &Params) -> f64 {
-        params.smoothing.secs().max(self.rtt * params.round_trips).max(LEAST_TIME)
+    fn time(&self, capacity: f64, params: &Params) -> f64 {
+        params.smoothing.secs().max(FEW_BITS / capacity).max(self.rtt * params.round_trips).max(LEAST_TIME)
     }
 
     /// Ends a slot of `elapsed` s.
@@ -122,7 +136,7 @@ impl Level {
             let gain = (elapsed / self.rtt).min(1.0);
             self.rtt += gain * (slot.times / slot.timed - self.rtt);
         }
-        let time = self.time(params);
+        let time = self.time(capacity, params);
         self.new = self.new * (1.0 - (elapsed / (2.0 * time)).min(1.0)) + slot.new;
         let gain = (elapsed / time).min(1.0);
         self.highest = (self.highest * (1.0 - gain)).max(slot.highest);
@@ -136,7 +150,7 @@ impl Level {
         let change = (wanted / self.level - 1.0).min(1.0);
         let change = if change > 0.0 { change * gain.min(0.5) } else { change };
         let target = params.utilization * capacity;
-        self.most = self.reach(self.highest, target, params);
+        self.most = self.reach(self.highest, capacity, params);
         self.level = (self.level * (1.0 + change)).clamp(params.least * capacity / MOST, MOST * capacity);
         if self.load > target {
             // The level of a link that was free rose without bound.
@@ -155,5 +169,90 @@ fn weight(ratio: f64, tolerance: f64) -> f64 {
         ratio
     } else {
         low + (ratio - low) / (high - low) * (1.0 - low)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const C: f64 = 10e6;
+
+    /// A slot of 10 ms with flows of (pace, bits), after which `offered` bits were offered since the start.
+    fn slot(level: &mut Level, flows: &[(f64, f64)], offered: &mut u64, waiting: f64) {
+        for &(pace, bits) in flows {
+            level.count(bits, pace, 0.02, 0.1);
+            *offered += bits as u64;
+        }
+        level.update(0.01, C, *offered, waiting, &Params::default());
+    }
+
+    // C = 10 Mbit/s, target 9.9. Two flows of 4.95 Mbit/s fill 10 ms with 49 500 bit each. Gain 0.01/0.1 = 0.1. Flows 0.1 ·
+    // 2; bound: each counts 4.95/10 < 0.8 as that, 0.1 · 0.99; wanted = 9.9/0.099 = 100 Mbit/s: the level, 10 at first,
+    // rises by its most, 0.1 · 1. The highest pace 4.95 could reach max(9.9/0.2, …) = 49.5.
+    #[test]
+    fn one_slot_is_as_computed_by_hand() {
+        let (mut level, mut offered) = (Level::new(C, 0), 0);
+        slot(&mut level, &[(4.95e6, 49_500.0); 2], &mut offered, 0.0);
+        assert!((level.flows - 0.2).abs() < 1e-12 && (level.bound - 0.099).abs() < 1e-12);
+        assert!((level.level - 11e6).abs() < 1e-3 && (level.most - 49.5e6).abs() < 1e-3, "{level:?}");
+        assert!((level.rtt - (0.1 + 0.1 * (0.02 - 0.1))).abs() < 1e-12);
+    }
+
+    #[test]
+    fn flows_that_are_held_here_share_the_link_and_those_held_elsewhere_leave_the_rest() {
+        for (others, each) in [(&[][..], 4.95e6), (&[(1e6, 1e4)][..], 4.45e6)] {
+            let (mut level, mut offered) = (Level::new(C, 0), 0);
+            let mut pace = 1e6;
+            for _ in 0..3000 {
+                let mut flows = vec![(pace, pace * 0.01); 2];
+                flows.extend_from_slice(others);
+                slot(&mut level, &flows, &mut offered, 0.0);
+                // A flow that follows within two round trips.
+                pace += 0.25 * (level.grant(pace, C, &Params::default()) - pace);
+            }
+            assert!((pace / each - 1.0).abs() < 0.02, "{pace} for {each}");
+        }
+    }
+
+    // 9.9 Mbit/s for the first that asks, half for the second, a third for the third.
+    #[test]
+    fn newcomers_share_with_each_other_before_they_are_counted() {
+        let mut level = Level::new(C, 0);
+        let told = [0; 3].map(|_| level.grant(0.0, C, &Params::default()) / 1e6);
+        assert!(told.iter().zip([9.9, 4.95, 3.3]).all(|(told, wanted)| (told - wanted).abs() < 1e-9), "{told:?}");
+    }
+
+    // 50 kB wait: 0.25 · 400 000 bit / 0.1 s = 1 Mbit/s less for the flow.
+    #[test]
+    fn a_queue_is_given_back_within_round_trips() {
+        let settled = |waiting| {
+            let (mut level, mut offered, mut pace) = (Level::new(C, 0), 0, 9.9e6);
+            for _ in 0..2000 {
+                slot(&mut level, &[(pace, pace * 0.01)], &mut offered, waiting);
+                pace = level.grant(pace, C, &Params::default());
+            }
+            pace / 1e6
+        };
+        let (empty, full) = (settled(0.0), settled(400_000.0));
+        assert!((empty - 9.9).abs() < 0.1 && (full - 8.9).abs() < 0.1, "{empty} {full}");
+    }
+
+    // At 0.9 of the level and above a flow counts in full, below 0.8 by its pace, in between on a line: 0.85 as 0.9.
+    #[test]
+    fn flows_near_the_level_count_in_full() {
+        let weights = [2.0, 1.0, 0.9, 0.85, 0.8, 0.5, 0.0].map(|ratio| weight(ratio, 0.1));
+        assert!(weights.iter().zip([1.0, 1.0, 1.0, 0.9, 0.8, 0.5, 0.0]).all(|(is, wanted)| (is - wanted).abs() < 1e-9));
+    }
+
+    #[test]
+    fn what_a_liar_states_leaves_the_level_finite_and_bounded() {
+        let (mut level, mut offered) = (Level::new(C, 0), 0);
+        for i in 0..2000 {
+            let pace = [1e3, 4.3e15, 0.0, 5e6][i % 4];
+            slot(&mut level, &[(pace, 9e4), (5e6, 5e4)], &mut offered, [0.0, 1e12][i % 2]);
+            let told = level.grant(pace, C, &Params::default());
+            assert!(told.is_finite() && told > 0.0 && level.level <= MOST * C, "{level:?}");
+        }
     }
 }
