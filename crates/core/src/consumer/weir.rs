@@ -1,9 +1,13 @@
-//! `weir`: sends at the mean of the levels that its Data carry.
+//! `weir`: sends at the mean of the levels that its Data carry; a window takes over where those say too much or nothing.
 //!
 //! Source: ours. Data that come by several paths carry a level each, so that their mean weighs levels by shares; the
-//! router's part is the meter [`crate::meter::weir`], which counts flows by the pace that Interests state.
+//! router's part is the meter [`crate::meter::weir`], which counts flows by the pace that Interests state. A link whose
+//! router writes no level shows itself by marks, by losses under a queue or by many losses: then the window is that of
+//! [`super::bic`], from what was in flight on, until it no longer limits.
 
-use super::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, SentEvent, Timer, check_window};
+use super::bic;
+use super::windowed::{Reaction, Windowed};
+use super::{Congestion, CongestionEvent, Consumer, DataEvent, Flight, MAX_WINDOW, SentEvent, Timer};
 use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
@@ -18,24 +22,26 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
-    /// Interests outstanding until the first level comes, in segments.
-    pub initial_window: f64,
     /// A level counts as at most this multiple of the pace.
     pub most: f64,
-    /// Interests outstanding at most, in bandwidth-delay products.
+    /// Interests outstanding at most, in bandwidth-delay products, where levels hold.
     pub headroom: f64,
-    /// The retransmission timer.
-    pub timer: Timer,
+    /// The window where they do not hold: all of [`bic`]'s parameters.
+    pub window: bic::Params,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { initial_window: 1.0, most: 2.0, headroom: 3.0, timer: Timer::default() }
+        let reaction = Reaction { noise: 0.1, ..Reaction::default() };
+        Params { most: 2.0, headroom: 3.0, window: bic::Params { reaction, ..bic::Params::default() } }
     }
 }
 
 /// The least window once a level is known: two Data measure a pace.
 const LEAST_WINDOW: f64 = 4.0;
+/// Levels that have not come for this long, or for [`STALE_ROUND_TRIPS`], no longer hold.
+const STALE: Duration = Duration::from_millis(1000);
+const STALE_ROUND_TRIPS: u64 = 4;
 
 /// The consumer.
 #[derive(Clone, Debug)]
@@ -44,8 +50,13 @@ pub struct Weir {
     rate: Slot,
     round_trip: Slot,
     sender: RateSender,
+    fallback: Windowed<bic::Law>,
+    /// Whether the window was cut and has not reached what levels allow since.
+    is_cut: bool,
     srtt: Duration,
+    /// When the last Data came, and the last level.
     last: Time,
+    told: Time,
 }
 
 impl Component for Weir {
@@ -56,32 +67,31 @@ impl Component for Weir {
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), SchemeError> {
-        check_window("initial-window", params.initial_window)?;
         check::number("most", params.most, 1.01, 1000.0)?;
         check::number("headroom", params.headroom, 1.0, 1000.0)?;
-        params.timer.check()
+        params.window.check()
     }
 
     fn new(params: &Params, env: &mut Env<'_>) -> Weir {
+        let window = &params.window;
         Weir {
             rate: env.slot(Field::ExplicitRate),
             round_trip: env.slot(Field::RoundTrip),
             // Without a rate the size does not matter, and a Data that brings one brings a size.
             sender: RateSender::new(Bytes::new(1250), None),
+            fallback: Windowed::new(bic::Law::new(window, bic::Edition::Ndnsim), window.reaction, window.timer)
+                .starting(window.startup, env),
+            is_cut: false,
             srtt: Duration::ZERO,
             last: Time::ZERO,
+            told: Time::ZERO,
             params: params.clone(),
         }
     }
 }
 
-impl Consumer for Weir {
-    fn on_data(&mut self, event: &DataEvent<'_>, ctx: &mut Ctx<'_>) {
-        self.srtt = event.flight.srtt;
-        self.sender.on_data(event.size, ctx.now);
-        let since = ctx.now.since(self.last).secs();
-        self.last = ctx.now;
-        let Some(level) = of_field(event.fields.get(self.rate)) else { return };
+impl Weir {
+    fn follow(&mut self, level: f64, since: f64, ctx: &mut Ctx<'_>) {
         let next = match self.sender.rate() {
             None => level,
             Some(pace) => {
@@ -93,39 +103,96 @@ impl Consumer for Weir {
         self.sender.set(next);
     }
 
+    /// What levels allow, in segments; none without one.
+    fn allowed(&self) -> Option<f64> {
+        let product = self.sender.rate()? * self.srtt.secs() / (8.0 * self.sender.size());
+        // Answers that do not come must not pile up Interests.
+        Some((self.params.headroom * product + 1.0).clamp(LEAST_WINDOW, MAX_WINDOW))
+    }
+
+    /// The window hears of something; a cut while levels held begins from what was in flight.
+    fn hear(&mut self, flight: &Flight, event: impl FnOnce(&mut Windowed<bic::Law>)) {
+        let (cuts, levels_hold) = (self.fallback.decreases(), self.sender.rate().is_some() && !self.is_cut);
+        if levels_hold {
+            self.fallback.take_over(flight.in_flight);
+        }
+        event(&mut self.fallback);
+        self.is_cut |= self.fallback.decreases() > cuts;
+    }
+}
+
+impl Consumer for Weir {
+    fn on_data(&mut self, event: &DataEvent<'_>, ctx: &mut Ctx<'_>) {
+        self.srtt = event.flight.srtt;
+        self.sender.on_data(event.size, ctx.now);
+        let since = ctx.now.since(self.last).secs();
+        self.last = ctx.now;
+        self.hear(&event.flight, |fallback| fallback.on_data(event, ctx));
+        if let Some(level) = of_field(event.fields.get(self.rate)) {
+            self.told = ctx.now;
+            self.follow(level, since, ctx);
+        } else if ctx.now.since(self.told) > STALE.max(self.srtt * STALE_ROUND_TRIPS) {
+            self.sender.clear();
+        }
+        if self.allowed().is_some_and(|allowed| self.fallback.window() >= allowed) {
+            self.is_cut = false;
+        }
+    }
+
     fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) {
         if event.kind == Congestion::Timeout {
             self.sender.timed_out(event.sent, ctx.now);
         }
+        // Where levels hold, a timer's loss may be noise as well.
+        let kind = match event.kind {
+            Congestion::Timeout if self.sender.rate().is_some() => Congestion::Loss,
+            kind => kind,
+        };
+        self.hear(&event.flight, |fallback| fallback.on_congestion(&CongestionEvent { kind, ..*event }, ctx));
     }
 
     fn window(&self) -> f64 {
-        let Some(rate) = self.sender.rate() else { return self.params.initial_window };
-        // Answers that do not come must not pile up Interests.
-        let product = rate * self.srtt.secs() / (8.0 * self.sender.size());
-        (self.params.headroom * product + self.params.initial_window).clamp(LEAST_WINDOW, MAX_WINDOW)
+        match self.allowed() {
+            Some(allowed) if self.is_cut => allowed.min(self.fallback.window()),
+            Some(allowed) => allowed,
+            None => self.fallback.window(),
+        }
     }
 
-    fn on_sent(&mut self, _: &SentEvent, ctx: &mut Ctx<'_>) {
+    fn may_send(&self, flight: &Flight) -> bool {
+        match self.sender.rate() {
+            Some(_) => f64::from(flight.in_flight) < self.window(),
+            None => self.fallback.may_send(flight),
+        }
+    }
+
+    fn on_sent(&mut self, event: &SentEvent, ctx: &mut Ctx<'_>) {
+        self.fallback.on_sent(event, ctx);
         self.sender.sent(ctx.now);
     }
 
-    fn pacing(&self, _: &Flight) -> Option<Duration> {
-        self.sender.pacing()
+    fn pacing(&self, flight: &Flight) -> Option<Duration> {
+        self.sender.pacing().or_else(|| self.fallback.pacing(flight))
     }
 
     fn stamp(&mut self, _: u64, fields: &mut Fields) {
         let micros = self.srtt.nanos() / 1000;
         fields.set(self.round_trip, u32::try_from(micros).unwrap_or(u32::MAX));
-        fields.set(self.rate, self.sender.rate().map_or(0, to_field));
+        let window = self.fallback.window() * 8.0 * self.sender.size() / self.srtt.secs().max(1e-6);
+        let most = if self.is_cut { window } else { f64::MAX };
+        fields.set(self.rate, self.sender.rate().map_or(0, |rate| to_field(rate.min(most))));
     }
 
     fn timer(&self) -> Timer {
-        self.params.timer
+        self.params.window.timer
+    }
+
+    fn retransmits_on_nack(&self) -> bool {
+        self.fallback.retransmits_on_nack()
     }
 
     fn decreases(&self) -> u64 {
-        self.sender.cuts()
+        self.sender.cuts() + self.fallback.decreases()
     }
 }
 

@@ -210,6 +210,11 @@ impl<L: WindowLaw> Windowed<L> {
         &self.law
     }
 
+    /// Continues in congestion avoidance from what another law has in flight.
+    pub(super) fn take_over(&mut self, in_flight: u32) {
+        self.law.jump(f64::from(in_flight), true);
+    }
+
     fn react(&mut self, how: React, cause: Cause, flight: &Flight, ctx: &mut Ctx<'_>) {
         if how.admits(&mut self.guard, flight) {
             self.law.decrease(cause, flight, ctx);

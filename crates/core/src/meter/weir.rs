@@ -209,8 +209,9 @@ impl Meter for Weir {
             event.packet.fields.set(self.soft, 0);
         }
         let (rate, soft, params) = (self.rate, self.soft, self.params.clone());
+        let rtt = f64::from(event.interest_fields.get(self.round_trip)) / 1e6;
         if let Some(link) = self.link(event.face) {
-            let grant = link.level.grant(pace, link.capacity, &params);
+            let grant = link.level.grant(pace, rtt, link.capacity, &params);
             let level = link.level.level;
             lower(&mut event.packet.fields, rate, grant);
             soften(&mut event.packet.fields, soft, level);

@@ -139,6 +139,11 @@ impl RateSender {
         self.rate = Some(bps);
     }
 
+    /// Sends nothing by rate until one is set again.
+    pub fn clear(&mut self) {
+        self.rate = None;
+    }
+
     /// Of a Data on the wire, in bytes: the mean of late.
     pub fn size(&self) -> f64 {
         self.size.bytes()

@@ -60,8 +60,11 @@ const NEVER_NOTHING: f64 = 1e-9;
 /// What is left of the level of a next hop, when an Interest that went there is retransmitted or expires (ours).
 const AFTER_RETRANSMISSION: f64 = 0.9;
 const AFTER_TIMEOUT: f64 = 0.5;
-/// The longest time that one change of shares stands for, in s.
-const LONGEST: f64 = 0.1;
+/// A next hop that was not asked for this long gets the next Interest: levels grow old, and where few Interests pass, a
+/// share alone would take minutes to ask.
+const PROBE_AFTER: Duration = Duration::from_millis(2000);
+/// One such Interest of a prefix comes at most this often.
+const PROBE_SPACING: Duration = Duration::from_millis(100);
 /// The longest round trip that counts, in s.
 const LONGEST_RTT: f64 = 10.0;
 /// Shares change at most this often, in s.
@@ -78,6 +81,8 @@ struct Hop {
     level: f64,
     /// When a Data told it last.
     seen: Time,
+    /// When an Interest last went there.
+    asked: Option<Time>,
 }
 
 /// The next hops of a prefix.
@@ -86,6 +91,8 @@ struct Entry {
     hops: Vec<Hop>,
     /// When shares moved last.
     changed: Time,
+    /// When a next hop was last asked because it had not been for long.
+    probed: Option<Time>,
 }
 
 /// The strategy.
@@ -124,31 +131,46 @@ impl Component for Weir {
 }
 
 impl Entry {
-    /// The next in turn among those that `may`: each gains its share of a turn, and the one with most pays for it.
-    fn turn(&mut self, may: impl Fn(FaceId) -> bool) -> Option<FaceId> {
+    /// The next among those that `may`: one that was not asked for long, or the next in turn, which are taken so that each
+    /// gains its share of a turn and the one with most pays for it.
+    fn turn(&mut self, now: Time, may: impl Fn(FaceId) -> bool) -> Option<FaceId> {
         let total: f64 = self.hops.iter().filter(|hop| may(hop.face)).map(|hop| hop.share).sum();
-        let mut most: Option<&mut Hop> = None;
-        for hop in self.hops.iter_mut().filter(|hop| may(hop.face)) {
-            hop.credit += hop.share / total;
-            if most.as_ref().is_none_or(|most| hop.credit > most.credit) {
-                most = Some(hop);
+        self.hops.iter_mut().filter(|hop| may(hop.face)).for_each(|hop| hop.credit += hop.share / total);
+        let next = match self.overdue(now, &may) {
+            Some(probe) => probe,
+            None => {
+                let credit = |&i: &usize, &j: &usize| self.hops[i].credit.total_cmp(&self.hops[j].credit);
+                // Of equals the first.
+                (0..self.hops.len()).rev().filter(|&i| may(self.hops[i].face)).max_by(credit)?
             }
-        }
-        let next = most?;
-        next.credit = (next.credit - 1.0).clamp(-MOST_CREDIT, MOST_CREDIT);
-        Some(next.face)
+        };
+        let hop = &mut self.hops[next];
+        hop.credit = (hop.credit - 1.0).clamp(-MOST_CREDIT, MOST_CREDIT);
+        hop.asked = Some(now);
+        Some(hop.face)
     }
 
-    /// Moves shares, `reactions` after they moved last. A next hop that told no level yet keeps all as they are.
-    fn shift(&mut self, params: &Params, reactions: f64) {
-        let lowest = self.hops.iter().map(|hop| hop.level).fold(f64::MAX, f64::min);
-        if lowest <= 0.0 {
-            return;
+    /// The next hop that was asked longest ago, if that is too long.
+    fn overdue(&mut self, now: Time, may: impl Fn(FaceId) -> bool) -> Option<usize> {
+        if now.since(*self.probed.get_or_insert(now)) < PROBE_SPACING {
+            return None;
         }
-        let mean = |most: f64| self.hops.iter().map(|hop| hop.share * hop.level.min(most)).sum::<f64>();
+        let late = |hop: &Hop| hop.asked.is_none_or(|asked| now.since(asked) >= PROBE_AFTER);
+        let overdue = (0..self.hops.len()).filter(|&i| may(self.hops[i].face) && late(&self.hops[i]));
+        let first = overdue.min_by_key(|&i| self.hops[i].asked)?;
+        self.probed = Some(now);
+        Some(first)
+    }
+
+    /// Moves shares of next hops that told a level, `reactions` after they moved last.
+    fn shift(&mut self, params: &Params, reactions: f64) {
+        let known = || self.hops.iter().filter(|hop| hop.level > 0.0);
+        let lowest = known().map(|hop| hop.level).fold(f64::MAX, f64::min);
+        let all: f64 = known().map(|hop| hop.share).sum();
+        let mean = |most: f64| known().map(|hop| hop.share * hop.level.min(most)).sum::<f64>() / all;
         // The level of a link that is free says no more than that it is higher.
         let middle = mean(2.0 * mean(f64::MAX).min(2.0 * lowest));
-        for hop in &mut self.hops {
+        for hop in self.hops.iter_mut().filter(|hop| hop.level > 0.0) {
             let better = (hop.level / middle - 1.0).clamp(-0.5, 1.0);
             // A path is probed in proportion to what it may carry.
             let least = params.least * (hop.level / middle).clamp(LEAST_PROBES, 1.0);
@@ -172,9 +194,9 @@ impl Entry {
 
 impl Weir {
     /// Takes a turn among these next hops; the cheapest if the prefix has none.
-    fn turn(&mut self, prefix: PrefixId, hops: impl Iterator<Item = NextHop> + Clone) -> Option<FaceId> {
+    fn turn(&mut self, now: Time, prefix: PrefixId, hops: impl Iterator<Item = NextHop> + Clone) -> Option<FaceId> {
         let entry = self.prefixes.get_mut(prefix.index());
-        let turn = entry.and_then(|entry| entry.turn(|face| hops.clone().any(|hop| hop.face == face)));
+        let turn = entry.and_then(|entry| entry.turn(now, |face| hops.clone().any(|hop| hop.face == face)));
         turn.or_else(|| cheapest(hops))
     }
 }
@@ -182,7 +204,7 @@ impl Weir {
 impl Strategy for Weir {
     fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         if !event.pending(ctx.now) {
-            match self.turn(event.prefix, event.eligible()) {
+            match self.turn(ctx.now, event.prefix, event.eligible()) {
                 Some(face) => choice.send(face),
                 None => choice.reject(NackReason::NoRoute),
             }
@@ -197,7 +219,7 @@ impl Strategy for Weir {
         {
             entry.weaken(event.sent, AFTER_RETRANSMISSION);
         }
-        let unused = self.turn(event.prefix, event.unused(ctx.now));
+        let unused = self.turn(ctx.now, event.prefix, event.unused(ctx.now));
         if let Some(face) = unused.or_else(|| event.used_earliest().map(|hop| hop.face)) {
             choice.send(face);
         }
@@ -223,7 +245,7 @@ impl Strategy for Weir {
             entry.changed = ctx.now;
             let rtt = f64::from(event.interest_fields.get(self.round_trip)) / 1e6;
             let reaction = self.params.reaction.secs() + 2.0 * rtt.min(LONGEST_RTT);
-            entry.shift(&self.params, elapsed.min(LONGEST) / reaction);
+            entry.shift(&self.params, (elapsed / reaction).min(1.0));
         }
     }
 
@@ -241,7 +263,7 @@ impl Strategy for Weir {
         let least = self.params.least.max(NEVER_NOTHING);
         let fresh = |hop: &NextHop| {
             let share = if Some(hop.face) == best { 1.0 } else { least };
-            Hop { face: hop.face, share, credit: 0.0, level: 0.0, seen: ctx.now }
+            Hop { face: hop.face, share, credit: 0.0, level: 0.0, seen: ctx.now, asked: None }
         };
         let entry = &mut self.prefixes[prefix.index()];
         let known = |hop: &NextHop| entry.hops.iter().find(|known| known.face == hop.face).copied();

@@ -12,6 +12,8 @@ const MOST: f64 = 100.0;
 const MOST_FREE: f64 = 8.0;
 /// Above this multiple of its target a link has no room for flows that are below the level.
 const FULL: f64 = 1.02;
+/// By how much the load of one slot moves that of the last slots.
+const RECENT: f64 = 0.5;
 /// What is counted is the mean of at least so many bits: some 50 Data.
 const FEW_BITS: f64 = 400e3;
 /// A slot's mean changes its time constant at most to this part of the constant.
@@ -26,6 +28,8 @@ pub(super) struct Level {
     most: f64,
     /// Of all that is offered, in bit/s.
     load: f64,
+    /// The same, of the last slots alone.
+    recent: f64,
     /// Flows that the link carries, each by the part of its rate that passes here.
     flows: f64,
     /// The same, but those that are bound elsewhere count by their rate over the level only.
@@ -68,6 +72,7 @@ impl Level {
             level,
             most: level,
             load,
+            recent: 0.0,
             flows,
             bound,
             new: 0.0,
@@ -97,11 +102,11 @@ impl Level {
 
     /// What a flow of this pace may have in all: its part when all are equal, or what fills the link when all grow as it
     /// does, up to the level.
-    pub(super) fn grant(&mut self, pace: f64, capacity: f64, params: &Params) -> f64 {
+    pub(super) fn grant(&mut self, pace: f64, rtt: f64, capacity: f64, params: &Params) -> f64 {
         if pace <= 0.0 {
             self.slot.new += 1.0;
         }
-        self.told().min(self.reach(pace, capacity, params))
+        self.told().min(self.reach(pace, rtt, capacity, params))
     }
 
     /// The level as flows may follow it.
@@ -109,13 +114,13 @@ impl Level {
         self.level.min(self.most)
     }
 
-    /// What flows of this pace may have: their equal part, or what fills the link if all grow as they do.
-    fn reach(&self, pace: f64, capacity: f64, params: &Params) -> f64 {
+    /// What flows of this pace and round trip may have: their equal part, or what fills the link if all grow as they do.
+    fn reach(&self, pace: f64, rtt: f64, capacity: f64, params: &Params) -> f64 {
         let target = params.utilization * capacity;
         let equal = target / (self.flows + self.new + self.slot.new).max(1.0 / MOST);
-        let rtt = self.rtt.max(LEAST_TIME);
+        let rtt = rtt.clamp(LEAST_TIME, LONGEST_RTT);
         let step = params.growth * rtt / (rtt + self.time(capacity, params));
-        let free = (target / self.load.max(target / MOST) - 1.0).min(MOST_FREE);
+        let free = (target / self.load.max(self.recent).max(target / MOST) - 1.0).min(MOST_FREE);
         let free = if self.load < FULL * target { free.max(params.catch_up) } else { free };
         equal.max(pace * (1.0 + step * free))
     }
@@ -141,6 +146,7 @@ impl Level {
         let gain = (elapsed / time).min(1.0);
         self.highest = (self.highest * (1.0 - gain)).max(slot.highest);
         self.load += gain * (all / elapsed - self.load);
+        self.recent += RECENT * (all / elapsed - self.recent);
         self.flows += gain * (slot.flows / elapsed - self.flows);
         self.bound += gain * (slot.bound / elapsed - self.bound);
         let rtt = self.rtt.max(elapsed).max(params.smoothing.secs());
@@ -150,7 +156,7 @@ impl Level {
         let change = (wanted / self.level - 1.0).min(1.0);
         let change = if change > 0.0 { change * gain.min(0.5) } else { change };
         let target = params.utilization * capacity;
-        self.most = self.reach(self.highest, capacity, params);
+        self.most = self.reach(self.highest, self.rtt, capacity, params);
         self.level = (self.level * (1.0 + change)).clamp(params.least * capacity / MOST, MOST * capacity);
         if self.load > target {
             // The level of a link that was free rose without bound.
@@ -209,7 +215,7 @@ mod tests {
                 flows.extend_from_slice(others);
                 slot(&mut level, &flows, &mut offered, 0.0);
                 // A flow that follows within two round trips.
-                pace += 0.25 * (level.grant(pace, C, &Params::default()) - pace);
+                pace += 0.25 * (level.grant(pace, 0.02, C, &Params::default()) - pace);
             }
             assert!((pace / each - 1.0).abs() < 0.02, "{pace} for {each}");
         }
@@ -219,7 +225,7 @@ mod tests {
     #[test]
     fn newcomers_share_with_each_other_before_they_are_counted() {
         let mut level = Level::new(C, 0);
-        let told = [0; 3].map(|_| level.grant(0.0, C, &Params::default()) / 1e6);
+        let told = [0; 3].map(|_| level.grant(0.0, 0.0, C, &Params::default()) / 1e6);
         assert!(told.iter().zip([9.9, 4.95, 3.3]).all(|(told, wanted)| (told - wanted).abs() < 1e-9), "{told:?}");
     }
 
@@ -230,7 +236,7 @@ mod tests {
             let (mut level, mut offered, mut pace) = (Level::new(C, 0), 0, 9.9e6);
             for _ in 0..2000 {
                 slot(&mut level, &[(pace, pace * 0.01)], &mut offered, waiting);
-                pace = level.grant(pace, C, &Params::default());
+                pace = level.grant(pace, 0.02, C, &Params::default());
             }
             pace / 1e6
         };
@@ -251,7 +257,7 @@ mod tests {
         for i in 0..2000 {
             let pace = [1e3, 4.3e15, 0.0, 5e6][i % 4];
             slot(&mut level, &[(pace, 9e4), (5e6, 5e4)], &mut offered, [0.0, 1e12][i % 2]);
-            let told = level.grant(pace, C, &Params::default());
+            let told = level.grant(pace, 0.02, C, &Params::default());
             assert!(told.is_finite() && told > 0.0 && level.level <= MOST * C, "{level:?}");
         }
     }
