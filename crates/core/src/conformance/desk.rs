@@ -36,11 +36,11 @@ impl<C> Desk<C> {
         self.layout.find(field).is_some()
     }
 
-    /// Header fields with `value` in every one that the component declares.
+    /// Header fields with `value` in the first that the component declares, and half of the one before in the others.
     pub fn fields(&self, value: u32) -> Fields {
         let mut fields = Fields::default();
-        for (_, slot) in self.layout.iter() {
-            fields.set(slot, value);
+        for (place, (_, slot)) in self.layout.iter().enumerate() {
+            fields.set(slot, value >> place.min(31));
         }
         fields
     }

@@ -22,21 +22,30 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
-    /// A level counts as at most this multiple of the pace.
-    pub most: f64,
     /// Interests outstanding at most, in bandwidth-delay products, where levels hold.
     pub headroom: f64,
-    /// The window where they do not hold: all of [`bic`]'s parameters.
-    pub window: bic::Params,
+    /// The largest share of lost segments that is taken for noise of the path while round trips show no queue.
+    pub noise: f64,
+    /// The retransmission timer.
+    pub timer: Timer,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        let reaction = Reaction { noise: 0.1, ..Reaction::default() };
-        Params { most: 2.0, headroom: 3.0, window: bic::Params { reaction, ..bic::Params::default() } }
+        Params { headroom: 3.0, noise: 0.1, timer: Timer::default() }
     }
 }
 
+impl Params {
+    /// Where levels do not hold.
+    fn window(&self) -> bic::Params {
+        let reaction = Reaction { noise: self.noise, ..Reaction::default() };
+        bic::Params { reaction, timer: self.timer, ..bic::Params::default() }
+    }
+}
+
+/// A level counts as at most this multiple of the pace, so that one Data cannot make a burst.
+const MOST_RISE: f64 = 2.0;
 /// The least window once a level is known: two Data measure a pace.
 const LEAST_WINDOW: f64 = 4.0;
 /// Levels that have not come for this long, or for [`STALE_ROUND_TRIPS`], no longer hold.
@@ -67,20 +76,18 @@ impl Component for Weir {
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), SchemeError> {
-        check::number("most", params.most, 1.01, 1000.0)?;
         check::number("headroom", params.headroom, 1.0, 1000.0)?;
-        params.window.check()
+        params.window().check()
     }
 
     fn new(params: &Params, env: &mut Env<'_>) -> Weir {
-        let window = &params.window;
+        let window = params.window();
         Weir {
             rate: env.slot(Field::ExplicitRate),
             round_trip: env.slot(Field::RoundTrip),
             // Without a rate the size does not matter, and a Data that brings one brings a size.
             sender: RateSender::new(Bytes::new(1250), None),
-            fallback: Windowed::new(bic::Law::new(window, bic::Edition::Ndnsim), window.reaction, window.timer)
-                .starting(window.startup, env),
+            fallback: Windowed::new(bic::Law::new(&window, bic::Edition::Ndnsim), window.reaction, window.timer),
             is_cut: false,
             srtt: Duration::ZERO,
             last: Time::ZERO,
@@ -96,7 +103,7 @@ impl Weir {
             None => level,
             Some(pace) => {
                 let gain = since / (since + self.srtt.secs().max(0.001));
-                pace + gain * (level.min(self.params.most * pace) - pace)
+                pace + gain * (level.min(MOST_RISE * pace) - pace)
             }
         };
         ctx.trace.record(ctx.now, "rate", 0, next);
@@ -184,7 +191,7 @@ impl Consumer for Weir {
     }
 
     fn timer(&self) -> Timer {
-        self.params.window.timer
+        self.params.timer
     }
 
     fn retransmits_on_nack(&self) -> bool {
@@ -227,5 +234,74 @@ mod tests {
         assert_eq!(pace, 8640, "a Data without a level changes nothing");
         assert!((window - 130.6).abs() < 1e-6, "{window}");
         assert_eq!(consumer.decreases(), 1);
+    }
+
+    // Levels allow 8 Mbit/s · 40 ms = 40 packets of 1000 B, times 3, plus 1. A mark with 50 in flight: 0.8 · 50 = 40 packets,
+    // that is the pace as well, and Data let the window grow until it has 121 again.
+    #[test]
+    fn a_mark_cuts_to_a_part_of_what_is_in_flight_until_the_window_has_grown_to_what_levels_allow() {
+        let mut layout = FieldLayout::new();
+        let mut consumer = Weir::new(&Params::default(), &mut Env { layout: &mut layout });
+        let (mut rng, mut trace) = (Rng::derive(0, &[]), Trace::default());
+        let mut told = |segment: u64, mark: u8| {
+            let mut fields = Fields::default();
+            fields.set(consumer.rate, 8000);
+            let flight = Flight {
+                in_flight: 50,
+                next_segment: segment + 50,
+                highest_received: Some(segment),
+                srtt: Duration::from_millis(40),
+            };
+            let now = Time::ZERO + Duration::from_millis(40 + segment);
+            let (sent, size, rtt) = (Time::ZERO, Bytes::new(1000), Some(Duration::from_millis(40)));
+            let event = DataEvent { segment, sent, rtt, mark, size, fields: &fields, flight };
+            consumer.on_data(&event, &mut Ctx { now, rng: &mut rng, trace: &mut trace });
+            let mut stamped = Fields::default();
+            consumer.stamp(1, &mut stamped);
+            (consumer.window(), stamped.get(consumer.rate), consumer.is_cut)
+        };
+        told(0, 0);
+        let (window, ..) = told(1, 0);
+        assert!((window - 121.0).abs() < 1e-6, "{window}");
+        assert_eq!(told(2, 1), (40.0, 8000, true));
+        assert_eq!(told(200, 1), (32.0, 6400, true));
+        let grown = (201..20_000).map(|segment| told(segment, 0)).take_while(|(_, _, is_cut)| *is_cut).count();
+        assert!((500..10_000).contains(&grown), "{grown}");
+        let (window, rate, _) = told(20_001, 0);
+        assert!((window - 121.0).abs() < 1e-6 && rate == 8000, "{window} {rate}");
+    }
+
+    #[test]
+    fn without_levels_it_is_bic_and_levels_that_stop_leave_what_is_in_flight() {
+        let mut layout = FieldLayout::new();
+        let mut consumer = Weir::new(&Params::default(), &mut Env { layout: &mut layout });
+        let mut bic = <bic::Bic as Component>::new(&bic::Params::default(), &mut Env { layout: &mut layout });
+        let (mut rng, mut trace) = (Rng::derive(0, &[]), Trace::default());
+        let mut at = |segment: u64, ms: u64, kbps: u32| {
+            let mut fields = Fields::default();
+            fields.set(consumer.rate, kbps);
+            let flight = Flight {
+                in_flight: 30,
+                next_segment: segment + 30,
+                highest_received: Some(segment),
+                srtt: Duration::from_millis(40),
+            };
+            let now = Time::ZERO + Duration::from_millis(ms);
+            let (sent, size, rtt) = (Time::ZERO, Bytes::new(1000), Some(Duration::from_millis(40)));
+            let event = DataEvent { segment, sent, rtt, mark: 0, size, fields: &fields, flight };
+            let mut ctx = Ctx { now, rng: &mut rng, trace: &mut trace };
+            bic.on_data(&event, &mut ctx);
+            consumer.on_data(&event, &mut ctx);
+            (consumer.window(), bic.window(), consumer.pacing(&flight))
+        };
+        for segment in 0..200 {
+            let (window, of_bic, pace) = at(segment, segment, 0);
+            assert_eq!((window, pace), (of_bic, None));
+        }
+        let (window, _, pace) = at(200, 200, 8000);
+        assert!((window - 121.0).abs() < 1e-6 && pace.is_some());
+        assert!(at(201, 1100, 0).2.is_some(), "not yet for a second");
+        let (window, _, pace) = at(202, 1201, 0);
+        assert!((30.0..31.0).contains(&window) && pace.is_none(), "{window}");
     }
 }
