@@ -7,6 +7,7 @@
 //! A level is for both directions of a flow: Data get it where they leave, and from the link that their Interests took
 //! where they arrive.
 
+mod flow_set;
 mod level;
 
 use super::{DataIn, DataOut, InterestOut, Meter, Report};
@@ -15,7 +16,7 @@ use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::error::SchemeError;
 use crate::fields::{Field, Fields, Slot};
-use crate::ids::FaceId;
+use crate::ids::{FaceId, FlowId};
 use crate::shaper::FaceView;
 use crate::shared::explicit::{lower, of_field, to_field};
 use crate::units::{Duration, Time};
@@ -99,6 +100,19 @@ impl Link {
     }
 }
 
+/// What is known of a face.
+#[derive(Clone, Debug, Default)]
+enum Egress {
+    /// Nothing yet, or it leads to an application of this node.
+    #[default]
+    Local,
+    /// A link whose rate is unknown.
+    Unknown,
+    Known(Box<Link>),
+}
+
+/// What `secondary-rate` says where the rate of a link on the way is unknown: the least number, which no level has.
+pub const UNKNOWN: u32 = 1;
 /// A link counts as at least this part of its stated rate.
 const LEAST_SERVICE: f64 = 0.001;
 
@@ -109,8 +123,8 @@ pub struct Weir {
     rate: Slot,
     soft: Slot,
     round_trip: Slot,
-    /// By face; none where the rate is unknown.
-    links: Vec<Option<Link>>,
+    /// By face.
+    links: Vec<Egress>,
     changed: Time,
     next: Time,
 }
@@ -142,35 +156,48 @@ impl Component for Weir {
     }
 }
 
-/// Adds a link to the soft least of the levels on a path: (Σ 1/level²)^(−½).
+/// Adds a link to the soft least of the levels on a path: (Σ 1/level²)^(−½). What says [`UNKNOWN`] stays.
 fn soften(fields: &mut Fields, slot: Slot, level: f64) {
+    if fields.get(slot) == UNKNOWN {
+        return;
+    }
     let there = of_field(fields.get(slot)).map_or(0.0, |there| 1.0 / (there * there));
-    fields.set(slot, to_field(1.0 / (there + 1.0 / (level * level)).sqrt()));
+    fields.set(slot, to_field(1.0 / (there + 1.0 / (level * level)).sqrt()).max(UNKNOWN + 1));
 }
 
 impl Weir {
     fn link(&mut self, face: FaceId) -> Option<&mut Link> {
-        self.links.get_mut(face.index())?.as_mut()
+        match self.links.get_mut(face.index()) {
+            Some(Egress::Known(link)) => Some(link),
+            _ => None,
+        }
+    }
+
+    fn is_unknown(&self, face: FaceId) -> bool {
+        matches!(self.links.get(face.index()), Some(Egress::Unknown))
     }
 
     /// Counts a packet that leaves by `face`, of the flow whose Interest carries `told`; its pace.
-    fn count(&mut self, face: FaceId, bytes: u32, told: &Fields) -> f64 {
-        let pace = of_field(told.get(self.rate)).unwrap_or(0.0);
+    fn count(&mut self, face: FaceId, packet: (FlowId, u32), told: &Fields) -> Option<f64> {
+        let pace = of_field(told.get(self.rate));
         let (rtt, tolerance) = (f64::from(told.get(self.round_trip)) / 1e6, self.params.tolerance);
         if let Some(link) = self.link(face) {
-            link.level.count(f64::from(bytes) * 8.0, pace, rtt, tolerance);
+            link.level.count(packet.0, f64::from(packet.1) * 8.0, pace, rtt, tolerance);
         }
         pace
     }
 
     fn update(&mut self, view: &FaceView, elapsed: f64, ctx: &mut Ctx<'_>) {
         let Some(place) = self.links.get_mut(view.face.index()) else { return };
-        let Some(capacity) = view.rate.filter(|rate| rate.bps() > 0 && !view.local) else {
-            *place = None;
-            return;
+        let stated = match view.rate.filter(|rate| rate.bps() > 0) {
+            _ if view.local => return *place = Egress::Local,
+            None => return *place = Egress::Unknown,
+            Some(rate) => rate.bps() as f64,
         };
-        let stated = capacity.bps() as f64;
-        let link = place.get_or_insert(Link::new(stated, view));
+        if !matches!(place, Egress::Known(_)) {
+            *place = Egress::Known(Box::new(Link::new(stated, view)));
+        }
+        let Egress::Known(link) = place else { return };
         if elapsed > 0.0 {
             let waiting = view.queue.bytes.bits() as f64;
             link.serve(stated, view.sent_bits, waiting, elapsed);
@@ -186,7 +213,8 @@ impl Weir {
 
 impl Meter for Weir {
     fn on_interest_out(&mut self, event: &mut InterestOut<'_>, _: &mut Ctx<'_>) {
-        self.count(event.face, event.packet.size, &event.packet.fields);
+        let packet = (event.packet.name.flow, event.packet.size);
+        self.count(event.face, packet, &event.packet.fields);
     }
 
     fn on_data_in(&mut self, event: &mut DataIn<'_>, _: &mut Ctx<'_>) {
@@ -199,19 +227,25 @@ impl Meter for Weir {
             let (told, level) = (link.level.told(), link.level.level);
             lower(&mut event.packet.fields, rate, told);
             soften(&mut event.packet.fields, soft, level);
+        } else if self.is_unknown(event.face) {
+            event.packet.fields.set(soft, UNKNOWN);
         }
     }
 
     fn on_data_out(&mut self, event: &mut DataOut<'_>, _: &mut Ctx<'_>) {
-        let pace = self.count(event.face, event.packet.size, &event.interest_fields);
+        let packet = (event.packet.name.flow, event.packet.size);
+        let pace = self.count(event.face, packet, &event.interest_fields);
         if event.from_cache {
             event.packet.fields.set(self.rate, 0);
             event.packet.fields.set(self.soft, 0);
         }
         let (rate, soft, params) = (self.rate, self.soft, self.params.clone());
         let rtt = f64::from(event.interest_fields.get(self.round_trip)) / 1e6;
-        if let Some(link) = self.link(event.face) {
-            let grant = link.level.grant(pace, rtt, link.capacity, &params);
+        if self.is_unknown(event.face) {
+            event.packet.fields.set(soft, UNKNOWN);
+        }
+        if let (Some(pace), Some(link)) = (pace, self.link(event.face)) {
+            let grant = link.level.grant(packet.0, pace, rtt, link.capacity, &params);
             let level = link.level.level;
             lower(&mut event.packet.fields, rate, grant);
             soften(&mut event.packet.fields, soft, level);
@@ -226,7 +260,7 @@ impl Meter for Weir {
         let elapsed = ctx.now.since(self.changed).secs();
         (self.changed, self.next) = (ctx.now, ctx.now + self.params.slot);
         let top = faces.iter().map(|view| view.face.index() + 1).max().unwrap_or(0);
-        self.links.resize(top.max(self.links.len()), None);
+        self.links.resize(top.max(self.links.len()), Egress::default());
         for view in faces {
             self.update(view, elapsed, ctx);
         }

@@ -18,6 +18,7 @@ use super::{Action, Discipline, Limit, Queued};
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::error::SchemeError;
+use crate::fields::{Field, Slot};
 use crate::ids::FlowId;
 use crate::packet::{Kind, Packet};
 use crate::units::{Bytes, Duration, Time};
@@ -44,12 +45,24 @@ pub struct Params {
     pub drop_batch: u32,
     /// What happens to the packets CoDel picks (RFC 8290 §5.2.6 lets ECN decide; ours: mark).
     pub action: Action,
+    /// Packets whose field for an explicit rate says one are not picked: another part of the scheme has told their flow
+    /// what this link has for it (ours).
+    pub spare_rated: bool,
 }
 
 impl Default for Params {
     fn default() -> Params {
         let codel::Params { target, interval, mtu, action } = codel::Params::default();
-        Params { target, interval, mtu, quantum: Bytes::new(1500), flows: 1024, drop_batch: 64, action }
+        Params {
+            target,
+            interval,
+            mtu,
+            quantum: Bytes::new(1500),
+            flows: 1024,
+            drop_batch: 64,
+            action,
+            spare_rated: false,
+        }
     }
 }
 
@@ -86,6 +99,8 @@ pub struct FqCodel {
     quantum: i64,
     most: usize,
     batch: u32,
+    /// The field of packets that CoDel spares.
+    spared: Option<Slot>,
     queues: Vec<Queue>,
     homes: BTreeMap<FlowId, Home>,
     /// Queues that began to hold packets and have not had their turn.
@@ -104,6 +119,7 @@ impl Component for FqCodel {
     const NAME: &'static str = "fq-codel";
     const SUMMARY: &'static str = "FQ-CoDel of RFC 8290: a queue with CoDel per flow, new flows first";
     const SOURCE: &'static str = "RFC 8290; overload rule: Linux; exact flows instead of hash buckets: ours";
+    const FIELDS: &'static [Field] = &[Field::ExplicitRate];
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), SchemeError> {
@@ -121,13 +137,14 @@ impl Component for FqCodel {
         Ok(())
     }
 
-    fn new(params: &Params, _: &mut Env<'_>) -> FqCodel {
-        let Params { target, interval, mtu, quantum, flows, drop_batch, action } = *params;
+    fn new(params: &Params, env: &mut Env<'_>) -> FqCodel {
+        let Params { target, interval, mtu, quantum, flows, drop_batch, action, spare_rated } = *params;
         FqCodel {
             codel: codel::Params { target, interval, mtu, action },
             quantum: quantum.get() as i64,
             most: flows as usize,
             batch: drop_batch,
+            spared: spare_rated.then(|| env.slot(Field::ExplicitRate)),
             queues: Vec::new(),
             homes: BTreeMap::new(),
             fresh: VecDeque::new(),
@@ -197,6 +214,9 @@ impl FqCodel {
         while let Some(queued) = self.pop(place) {
             let queue = &mut self.queues[place as usize];
             if !queue.control.departs(&self.codel, now.since(queued.joined), Bytes::new(queue.bytes), now) {
+                return Some(queued);
+            }
+            if self.spared.is_some_and(|slot| queued.packet.fields.get(slot) > 0) {
                 return Some(queued);
             }
             match self.codel.action {

@@ -127,7 +127,10 @@ pub(super) const NAMED: &[Named] = &[
     Named {
         name: "weir",
         summary: "levels that routers count and Data carry: consumers pace at them, nodes split by them",
-        composition: || json!({ "consumer": "weir", "meter": "weir", "strategy": "weir" }),
+        composition: || {
+            let discipline = json!({ "name": "fq-codel", "spare-rated": true });
+            json!({ "consumer": "weir", "meter": "weir", "strategy": "weir", "discipline": discipline })
+        },
     },
     Named {
         name: "rcp",

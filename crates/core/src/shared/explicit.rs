@@ -108,6 +108,8 @@ pub struct RateSender {
     size: SizeEstimate,
     /// In bit/s; none before the first.
     rate: Option<f64>,
+    /// In bit/s.
+    limit: f64,
     silence: Silence,
     schedule: Schedule,
     /// How late the last packet left.
@@ -119,7 +121,15 @@ impl RateSender {
     /// Sends nothing by rate until one is set. `size`: a Data's, in bytes on the wire, before the first arrives.
     pub fn new(size: Bytes, rate: Option<f64>) -> RateSender {
         let (silence, schedule) = (Silence::default(), Schedule::default());
-        RateSender { size: SizeEstimate::new(size), rate, silence, schedule, late: Duration::ZERO, cuts: 0 }
+        RateSender {
+            size: SizeEstimate::new(size),
+            rate,
+            limit: f64::MAX,
+            silence,
+            schedule,
+            late: Duration::ZERO,
+            cuts: 0,
+        }
     }
 
     /// In bit/s; none before the first.
@@ -139,6 +149,11 @@ impl RateSender {
         self.rate = Some(bps);
     }
 
+    /// Sends at this rate in bit/s at most, whatever is set.
+    pub fn limit(&mut self, bps: f64) {
+        self.limit = bps;
+    }
+
     /// Sends nothing by rate until one is set again.
     pub fn clear(&mut self) {
         self.rate = None;
@@ -154,9 +169,11 @@ impl RateSender {
         self.cuts
     }
 
-    /// An Interest that left at `sent` timed out.
-    pub fn timed_out(&mut self, sent: Time, now: Time) {
-        self.cuts += u64::from(self.silence.timed_out(sent, now));
+    /// An Interest that left at `sent` timed out. Whether that halves the pace.
+    pub fn timed_out(&mut self, sent: Time, now: Time) -> bool {
+        let halves = self.silence.timed_out(sent, now);
+        self.cuts += u64::from(halves);
+        halves
     }
 
     /// A packet leaves.
@@ -171,7 +188,7 @@ impl RateSender {
     }
 
     fn gap(&self) -> Option<Duration> {
-        self.rate.map(|rate| gap(rate * self.silence.factor(), self.size.bytes()))
+        self.rate.map(|rate| gap(rate.min(self.limit) * self.silence.factor(), self.size.bytes()))
     }
 }
 

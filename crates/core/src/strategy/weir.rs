@@ -12,6 +12,7 @@ use crate::ctx::Ctx;
 use crate::error::SchemeError;
 use crate::fields::{Field, Slot};
 use crate::ids::{FaceId, PrefixId};
+use crate::meter::weir::UNKNOWN;
 use crate::packet::NackReason;
 use crate::shared::explicit::of_field;
 use crate::shared::suppression::{Suppression, SuppressionParams};
@@ -231,7 +232,8 @@ impl Strategy for Weir {
             return;
         }
         let Some(level) = of_field(event.packet.fields.get(self.rate)) else { return };
-        let soft = of_field(event.packet.fields.get(self.soft)).unwrap_or(level).min(level);
+        let soft = Some(event.packet.fields.get(self.soft)).filter(|soft| *soft != UNKNOWN);
+        let soft = soft.and_then(of_field).unwrap_or(level).min(level);
         let level = level - self.params.breadth * (level - soft);
         let smoothing = self.params.smoothing.secs();
         if let Some(hop) = entry.hops.iter_mut().find(|hop| hop.face == event.face) {

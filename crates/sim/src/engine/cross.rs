@@ -7,6 +7,7 @@ use crate::outcome::CrossCounters;
 use crate::schedule::{Due, EventRank, Schedule};
 use crate::tcp::{Ack, Receiver, Segment, Sender};
 use ndnweir_core::ctx::Rng;
+use ndnweir_core::ids::FlowId;
 use ndnweir_core::packet::{Fragment, Packet, flags};
 use ndnweir_core::units::{Bytes, Duration, Time};
 
@@ -196,7 +197,9 @@ impl Net<'_> {
     }
 
     /// A flow's datagram sets out, on its path or back.
-    fn cross_offer(&mut self, now: Time, number: usize, back: bool, packet: Packet) {
+    fn cross_offer(&mut self, now: Time, number: usize, back: bool, mut packet: Packet) {
+        // Queues that distinguish flows distinguish this one from the contents, which are numbered from 0.
+        packet.name.flow = FlowId(u32::MAX - number as u32);
         let channel = self.cross.first_channel + 2 * number as u32 + u32::from(back);
         if let Some(wire) = self.cross.wire(number, back, 0) {
             self.offer(now, wire, channel, packet);

@@ -1,15 +1,24 @@
 //! The level of one egress link, from what its packets say.
 
 use super::Params;
+use super::flow_set::FlowSet;
+use crate::ids::FlowId;
 
 /// Seconds of a round trip before one is known.
 const FIRST_RTT: f64 = 0.1;
+/// Before one is known what a newcomer sends may take so many s to come, by satellite.
+const FARTHEST: f64 = 0.6;
 /// The longest round trip that counts, in s.
 const LONGEST_RTT: f64 = 10.0;
 /// The level of an idle link, as a multiple of its capacity: flows may come by more than one path.
 const MOST: f64 = 100.0;
 /// Spare capacity counts as at most this multiple of the load.
 const MOST_FREE: f64 = 8.0;
+/// What a consumer states that knows no level yet, in bit/s: the least that a field says.
+pub(super) const NO_PACE: f64 = 1000.0;
+/// Flows that state a pace are remembered for this many s, and count as this many times their number at most.
+const STATED_WINDOW: f64 = 2.0;
+const STATED_SLACK: f64 = 1.1;
 /// Above this multiple of its target a link has no room for flows that are below the level.
 const FULL: f64 = 1.02;
 /// By how much the load of one slot moves that of the last slots.
@@ -34,12 +43,20 @@ pub(super) struct Level {
     flows: f64,
     /// The same, but those that are bound elsewhere count by their rate over the level only.
     bound: f64,
-    /// Flows that asked for the first time a short while ago.
+    /// Flows of late whose packets state no pace, or that the hooks do not see.
+    unstated: FlowSet,
+    /// Flows of late whose packets state one: who states too little counts as no more than these.
+    stated: FlowSet,
+    /// Of these, in bit/s.
+    others: f64,
+    /// Flows that asked for the first time a short while ago: how many, and which.
     new: f64,
+    newcomers: FlowSet,
     /// The highest pace of a flow, not long ago.
     highest: f64,
-    /// Mean round-trip time in s.
+    /// Mean round-trip time in s, and whether a packet has told one.
     rtt: f64,
+    is_timed: bool,
     /// Bits offered up to the last slot.
     offered: u64,
     slot: Slot,
@@ -55,6 +72,8 @@ struct Slot {
     /// Bits over the flow's rate: seconds.
     flows: f64,
     bound: f64,
+    /// Bits of packets without a pace.
+    others: f64,
     /// Sum of round-trip times in s, each times its bits, and of these bits.
     times: f64,
     timed: f64,
@@ -75,35 +94,51 @@ impl Level {
             recent: 0.0,
             flows,
             bound,
+            unstated: FlowSet::default(),
+            stated: FlowSet::default(),
+            newcomers: FlowSet::default(),
+            others: 0.0,
             new: 0.0,
             highest: 0.0,
             rtt: FIRST_RTT,
+            is_timed: false,
             offered,
             slot,
             recorded: 0.0,
         }
     }
 
-    /// A packet of a flow whose pace is `pace` bit/s of Data in all; 0 if it does not say.
-    pub(super) fn count(&mut self, bits: f64, pace: f64, rtt: f64, tolerance: f64) {
+    /// A packet of a flow whose pace is `pace` bit/s of Data in all, if it says: up to [`NO_PACE`] if it has none yet.
+    pub(super) fn count(&mut self, flow: FlowId, bits: f64, pace: Option<f64>, rtt: f64, tolerance: f64) {
         self.slot.bits += bits;
         if rtt > 0.0 {
             self.slot.times += rtt.min(LONGEST_RTT) * bits;
             self.slot.timed += bits;
         }
-        if pace > 0.0 {
-            self.slot.highest = self.slot.highest.max(pace);
-            self.slot.flows += bits / pace;
-            self.slot.bound += bits / pace * weight(pace / self.level, tolerance);
-        } else {
-            self.slot.bound += bits / self.level;
+        match pace.filter(|pace| *pace > NO_PACE) {
+            None => {
+                self.slot.others += bits;
+                self.unstated.saw(flow);
+            }
+            Some(pace) => {
+                self.stated.saw(flow);
+                self.slot.highest = self.slot.highest.max(pace);
+                self.slot.flows += bits / pace;
+                self.slot.bound += bits / pace * weight(pace / self.level, tolerance);
+            }
         }
+    }
+
+    /// How many flows of this link's level those are that state no pace: by what they send, and no more than they are.
+    fn unstated(&self) -> f64 {
+        // What the hooks do not see is one flow at least.
+        (self.others / self.level).min(self.unstated.count().max(1.0))
     }
 
     /// What a flow of this pace may have in all: its part when all are equal, or what fills the link when all grow as it
     /// does, up to the level.
-    pub(super) fn grant(&mut self, pace: f64, rtt: f64, capacity: f64, params: &Params) -> f64 {
-        if pace <= 0.0 {
+    pub(super) fn grant(&mut self, flow: FlowId, pace: f64, rtt: f64, capacity: f64, params: &Params) -> f64 {
+        if pace <= NO_PACE && self.newcomers.saw(flow) {
             self.slot.new += 1.0;
         }
         self.told().min(self.reach(pace, rtt, capacity, params))
@@ -117,7 +152,7 @@ impl Level {
     /// What flows of this pace and round trip may have: their equal part, or what fills the link if all grow as they do.
     fn reach(&self, pace: f64, rtt: f64, capacity: f64, params: &Params) -> f64 {
         let target = params.utilization * capacity;
-        let equal = target / (self.flows + self.new + self.slot.new).max(1.0 / MOST);
+        let equal = target / (self.flows + self.unstated() + self.new + self.slot.new).max(1.0 / MOST);
         let rtt = rtt.clamp(LEAST_TIME, LONGEST_RTT);
         let step = params.growth * rtt / (rtt + self.time(capacity, params));
         let free = (target / self.load.max(self.recent).max(target / MOST) - 1.0).min(MOST_FREE);
@@ -136,22 +171,33 @@ impl Level {
         let all = offered.saturating_sub(self.offered) as f64;
         self.offered = offered;
         // What the hooks do not see: framing, NACKs, other traffic.
-        slot.bound += (all - slot.bits).max(0.0) / self.level;
+        slot.others += (all - slot.bits).max(0.0);
         if slot.timed > 0.0 {
+            self.is_timed = true;
             let gain = (elapsed / self.rtt).min(1.0);
             self.rtt += gain * (slot.times / slot.timed - self.rtt);
         }
         let time = self.time(capacity, params);
-        self.new = self.new * (1.0 - (elapsed / (2.0 * time)).min(1.0)) + slot.new;
+        // What a newcomer sends is counted a round trip later, and then within a time constant.
+        let unseen = 2.0 * if self.is_timed { time } else { time.max(FARTHEST) };
+        self.new = self.new * (1.0 - (elapsed / unseen).min(1.0)) + slot.new;
         let gain = (elapsed / time).min(1.0);
         self.highest = (self.highest * (1.0 - gain)).max(slot.highest);
         self.load += gain * (all / elapsed - self.load);
         self.recent += RECENT * (all / elapsed - self.recent);
         self.flows += gain * (slot.flows / elapsed - self.flows);
         self.bound += gain * (slot.bound / elapsed - self.bound);
+        self.others += gain * (slot.others / elapsed - self.others);
+        let most = STATED_SLACK * self.stated.count();
+        (self.flows, self.bound) = (self.flows.min(most), self.bound.min(most));
+        self.stated.pass(elapsed, STATED_WINDOW.max(4.0 * time));
+        self.unstated.pass(elapsed, time);
+        self.newcomers.pass(elapsed, unseen);
         let rtt = self.rtt.max(elapsed).max(params.smoothing.secs());
-        let free = (params.utilization * capacity - params.drain * waiting / rtt).max(capacity * params.least);
-        let wanted = free / (self.bound + self.new).max(1.0 / MOST);
+        // Others wait in queues of their own.
+        let own = waiting * (1.0 - (self.others / self.load.max(1.0)).min(1.0));
+        let free = (params.utilization * capacity - params.drain * own / rtt).max(capacity * params.least);
+        let wanted = free / (self.bound + self.unstated() + self.new).max(1.0 / MOST);
         // What is counted is smooth already: only a rise, which flows have yet to follow, takes its time.
         let change = (wanted / self.level - 1.0).min(1.0);
         let change = if change > 0.0 { change * gain.min(0.5) } else { change };
@@ -186,8 +232,8 @@ mod tests {
 
     /// A slot of 10 ms with flows of (pace, bits), after which `offered` bits were offered since the start.
     fn slot(level: &mut Level, flows: &[(f64, f64)], offered: &mut u64, waiting: f64) {
-        for &(pace, bits) in flows {
-            level.count(bits, pace, 0.02, 0.1);
+        for (flow, &(pace, bits)) in (100..).zip(flows) {
+            level.count(FlowId(flow), bits, Some(pace), 0.02, 0.1);
             *offered += bits as u64;
         }
         level.update(0.01, C, *offered, waiting, &Params::default());
@@ -215,7 +261,7 @@ mod tests {
                 flows.extend_from_slice(others);
                 slot(&mut level, &flows, &mut offered, 0.0);
                 // A flow that follows within two round trips.
-                pace += 0.25 * (level.grant(pace, 0.02, C, &Params::default()) - pace);
+                pace += 0.25 * (level.grant(FlowId(0), pace, 0.02, C, &Params::default()) - pace);
             }
             assert!((pace / each - 1.0).abs() < 0.02, "{pace} for {each}");
         }
@@ -225,8 +271,10 @@ mod tests {
     #[test]
     fn newcomers_share_with_each_other_before_they_are_counted() {
         let mut level = Level::new(C, 0);
-        let told = [0; 3].map(|_| level.grant(0.0, 0.0, C, &Params::default()) / 1e6);
+        let told = [1, 2, 3].map(|flow| level.grant(FlowId(flow), NO_PACE, 0.0, C, &Params::default()) / 1e6);
         assert!(told.iter().zip([9.9, 4.95, 3.3]).all(|(told, wanted)| (told - wanted).abs() < 1e-9), "{told:?}");
+        let again = [1, 2, 3].map(|flow| level.grant(FlowId(flow), NO_PACE, 0.0, C, &Params::default()) / 1e6);
+        assert_eq!(again, [told[2]; 3], "each counts once");
     }
 
     // 50 kB wait: 0.25 · 400 000 bit / 0.1 s = 1 Mbit/s less for the flow.
@@ -236,12 +284,28 @@ mod tests {
             let (mut level, mut offered, mut pace) = (Level::new(C, 0), 0, 9.9e6);
             for _ in 0..2000 {
                 slot(&mut level, &[(pace, pace * 0.01)], &mut offered, waiting);
-                pace = level.grant(pace, 0.02, C, &Params::default());
+                pace = level.grant(FlowId(0), pace, 0.02, C, &Params::default());
             }
             pace / 1e6
         };
         let (empty, full) = (settled(0.0), settled(400_000.0));
         assert!((empty - 9.9).abs() < 0.1 && (full - 8.9).abs() < 0.1, "{empty} {full}");
+    }
+
+    // Two others take whatever is left of the link, and state no pace: each counts as one flow, 9.9/3 Mbit/s.
+    #[test]
+    fn flows_without_a_pace_get_no_more_than_a_level_each() {
+        let (mut level, mut offered, mut pace) = (Level::new(C, 0), 0, 9.9e6);
+        for _ in 0..3000 {
+            let rest = ((C - pace) * 0.01).max(0.0);
+            for flow in [7, 8] {
+                level.count(FlowId(flow), rest / 2.0, None, 0.0, 0.1);
+            }
+            offered += rest as u64;
+            slot(&mut level, &[(pace, pace * 0.01)], &mut offered, 0.0);
+            pace += 0.25 * (level.grant(FlowId(0), pace, 0.02, C, &Params::default()) - pace);
+        }
+        assert!((pace / 3.3e6 - 1.0).abs() < 0.05, "{pace} {level:?}");
     }
 
     // At 0.9 of the level and above a flow counts in full, below 0.8 by its pace, in between on a line: 0.85 as 0.9.
@@ -251,13 +315,63 @@ mod tests {
         assert!(weights.iter().zip([1.0, 1.0, 1.0, 0.9, 0.8, 0.5, 0.0]).all(|(is, wanted)| (is - wanted).abs() < 1e-9));
     }
 
+    // Ten flows of 0.1 Mbit/s, load 1 of a target of 9.9: free 8, rtt 0.02, τ 0.1. Each may have its tenth, 0.99, or x · (1 + g ·
+    // 0.02/0.12 · 8): for x = 0.9 and g = 0.5 that is 1.5. On a full link, load 9.9 of it, f = `catch-up`: 0.99 · (1 + 0.5 · 0.02/0.12
+    // · 0.5) = 1.03125. With 10 Gbit waiting flows get `least` · C, shared by ten.
+    #[test]
+    fn growth_catch_up_and_least_set_what_flows_may_have() {
+        let settled = |each: f64, waiting: f64, params: &Params| {
+            let (mut level, mut offered) = (Level::new(C, 0), 0);
+            for _ in 0..2000 {
+                for flow in 0..10 {
+                    level.count(FlowId(flow), each * 0.01, Some(each), 0.02, 0.1);
+                }
+                offered += (each * 0.1) as u64;
+                level.update(0.01, C, offered, waiting, params);
+            }
+            level
+        };
+        let with = |change: fn(&mut Params)| {
+            let mut params = Params::default();
+            change(&mut params);
+            params
+        };
+        for (params, wanted) in [(Params::default(), 1.5e6), (with(|p| p.growth = 1.0), 2.1e6)] {
+            let reach = settled(0.1e6, 0.0, &params).reach(0.9e6, 0.02, C, &params);
+            assert!((reach / wanted - 1.0).abs() < 1e-6, "{reach} {wanted}");
+        }
+        for (params, wanted) in [(Params::default(), 1.03125e6), (with(|p| p.catch_up = 1.0), 1.0725e6)] {
+            let reach = settled(0.99e6, 0.0, &params).reach(0.99e6, 0.02, C, &params);
+            assert!((reach / wanted - 1.0).abs() < 1e-3, "{reach} {wanted}");
+        }
+        for (params, wanted) in [(Params::default(), 0.05e6), (with(|p| p.least = 0.1), 0.1e6)] {
+            let level = settled(0.99e6, 1e10, &params).level;
+            assert!((level / wanted - 1.0).abs() < 1e-3, "{level} {wanted}");
+        }
+    }
+
+    // Two honest flows and one that sends 1 Mbit/s and states 2 kbit/s, as if it were 500 flows: it counts as what it sends,
+    // (9.9 − 1)/2, since its pace is below the level; of all flows at most 1.1 times as many count as there are.
+    #[test]
+    fn who_states_too_little_counts_as_what_it_sends() {
+        let (mut level, mut offered, mut pace) = (Level::new(C, 0), 0, 1e6);
+        for _ in 0..3000 {
+            level.count(FlowId(2), 1e4, Some(2e3), 0.02, 0.1);
+            offered += 10_000;
+            slot(&mut level, &[(pace, pace * 0.01); 2], &mut offered, 0.0);
+            pace += 0.25 * (level.grant(FlowId(1), pace, 0.02, C, &Params::default()) - pace);
+        }
+        assert!((pace / 4.45e6 - 1.0).abs() < 0.02, "{pace}");
+        assert!(level.flows <= 3.3 + 1e-9, "{}", level.flows);
+    }
+
     #[test]
     fn what_a_liar_states_leaves_the_level_finite_and_bounded() {
         let (mut level, mut offered) = (Level::new(C, 0), 0);
         for i in 0..2000 {
             let pace = [1e3, 4.3e15, 0.0, 5e6][i % 4];
             slot(&mut level, &[(pace, 9e4), (5e6, 5e4)], &mut offered, [0.0, 1e12][i % 2]);
-            let told = level.grant(pace, 0.02, C, &Params::default());
+            let told = level.grant(FlowId(0), pace, 0.02, C, &Params::default());
             assert!(told.is_finite() && told > 0.0 && level.level <= MOST * C, "{level:?}");
         }
     }
