@@ -117,7 +117,7 @@ fn ring(routers: usize, hosts: &[usize], chord: usize, losses: &[u8], traffic: &
         let to = if from == "R2" { "P1" } else { "P2" };
         blocks.push(format!("[[cross]]\nname = \"{name}\"\npath = [\"{to}\", \"{from}\"]\n{kind}\n"));
     }
-    let mode = if chord % 2 == 0 { "all" } else { "planned" };
+    let mode = if chord.is_multiple_of(2) { "all" } else { "planned" };
     let run = format!("{RUN}[routing]\nmode = \"{mode}\"\n");
     Blocks { run, blocks }
 }
