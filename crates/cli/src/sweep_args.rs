@@ -15,6 +15,8 @@ Examples:
   ndnweir sweep plan.toml --out shared --shard 3/8        a part; seven others elsewhere, into the same folder
   ndnweir sweep plan.toml --out shared --run 09fa41       the runs whose keys begin so
   ndnweir sweep plan.toml --out shared --merge            the tables, once all is there
+  ndnweir sweep plan.toml --out shared --merge --shard 3/8
+                                                          those of a part: runs.3-of-8.parquet and others
 
 A plan (docs/sweeps.md):
   schemes = [\"bic\", \"pcon\"]
@@ -50,8 +52,8 @@ pub struct SweepArgs {
     /// Say how many runs are stored, and run nothing
     #[arg(long, conflicts_with_all = ["run", "shard", "merge"])]
     pub status: bool,
-    /// Write the tables of stored runs, and run nothing
-    #[arg(long, conflicts_with_all = ["run", "shard"])]
+    /// Write the tables of stored runs, or those of --shard in files of its own, and run nothing
+    #[arg(long, conflicts_with = "run")]
     pub merge: bool,
     /// Threads to use [default: all cores]; results do not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]

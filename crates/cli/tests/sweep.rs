@@ -1,6 +1,7 @@
 //! `ndnweir sweep` as a user runs it.
 
 use crate::common::{contents, rejects, run, stderr, stdout};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,6 +49,40 @@ fn tables_are_the_same_whoever_ran_the_parts_in_whatever_order() {
     assert!(tables(&dir.path().join("parts")).is_empty());
     run(dir.path(), "sweep plan.toml --out parts --merge").success();
     assert!(whole == tables(&dir.path().join("parts")));
+}
+
+/// The rows of each table that a merge writes, all of whose files are there.
+fn rows(dir: &Path, command: &str) -> BTreeMap<String, u64> {
+    let document: Value = serde_json::from_str(&stdout(&run(dir, command).success())).unwrap();
+    for file in document["files"].as_array().unwrap() {
+        assert!(fs::read(dir.join(file.as_str().unwrap())).unwrap().starts_with(b"PAR1"), "{file}");
+    }
+    let table = |table: &Value| (table["table"].as_str().unwrap().to_owned(), table["rows"].as_u64().unwrap());
+    document["tables"].as_array().unwrap().iter().map(table).collect()
+}
+
+#[test]
+fn a_part_has_tables_of_its_own_as_soon_as_its_runs_are_stored_and_all_parts_have_the_rows_of_the_whole() {
+    let dir = tempdir().unwrap();
+    fs::write(dir.path().join("plan.toml"), PLAN).unwrap();
+    run(dir.path(), "sweep plan.toml --out parts --shard 1/3").success();
+    let said = stderr(&run(dir.path(), "sweep plan.toml --out parts --merge --shard 2/3").code(1));
+    assert!(said.contains("runs are missing"), "{said}");
+    let mut sum = rows(dir.path(), "sweep plan.toml --out parts --merge --shard 1/3 --json");
+    let first = tables(&dir.path().join("parts"));
+    let names: Vec<&str> = first.keys().map(|path| path.to_str().unwrap()).collect();
+    assert_eq!(names, ["consumers.1-of-3.parquet", "links.1-of-3.parquet", "runs.1-of-3.parquet"]);
+    for part in [2, 3] {
+        run(dir.path(), &format!("sweep plan.toml --out parts --shard {part}/3")).success();
+        for (table, more) in rows(dir.path(), &format!("sweep plan.toml --out parts --merge --shard {part}/3 --json")) {
+            *sum.get_mut(&table).unwrap() += more;
+        }
+    }
+    assert_eq!(sum, rows(dir.path(), "sweep plan.toml --out parts --merge --json"));
+    // What others stored meanwhile changes nothing.
+    run(dir.path(), "sweep plan.toml --out parts --merge --shard 1/3").success();
+    let after = tables(&dir.path().join("parts"));
+    assert!(first.iter().all(|(path, bytes)| after[path] == *bytes));
 }
 
 #[test]

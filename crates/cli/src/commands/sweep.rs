@@ -5,7 +5,8 @@ use crate::failure::Failure;
 use crate::progress::Bar;
 use crate::sweep_args::SweepArgs;
 use ndnweir_lab::jobs::engine;
-use ndnweir_lab::sweep::{Job, Plan, PlanOptions, Sweep, merge};
+use ndnweir_lab::results::tables::Table;
+use ndnweir_lab::sweep::{Job, Plan, PlanOptions, Sweep, merge, merge_part};
 use serde_json::json;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -44,6 +45,16 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
             )));
         }
     }
+    if let (true, Some(shard)) = (args.merge, args.shard) {
+        let tables = merge_part(&sweep, shard.part, shard.of).map_err(Failure::work)?;
+        let file = |table: &Table| format!("{}.{}-of-{}.parquet", table.name, shard.part, shard.of);
+        let files: Vec<String> = tables.iter().map(|table| folder.join(file(table)).display().to_string()).collect();
+        return said(
+            args,
+            || json!({ "runs": wanted.len(), "tables": rows(&tables), "files": files }),
+            || format!("{} runs; tables: {}\n", wanted.len(), files.join(", ")),
+        );
+    }
     if args.shard.is_some() || !args.run.is_empty() {
         return said(args, || json!({ "runs": wanted.len() }), || format!("{} runs stored\n", wanted.len()));
     }
@@ -57,15 +68,17 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
         tables.iter().map(|table| folder.join(format!("{}.parquet", table.name)).display().to_string()).collect();
     said(
         args,
-        || {
-            let rows = |t: &ndnweir_lab::results::tables::Table| json!({ "table": t.name, "rows": t.len() });
-            json!({ "runs": sweep.len(), "tables": tables.iter().map(rows).collect::<Vec<_>>(), "files": files, "report": page })
-        },
+        || json!({ "runs": sweep.len(), "tables": rows(&tables), "files": files, "report": page }),
         || {
             let report = page.as_ref().map_or(String::new(), |page| format!("report: {page}\n"));
             format!("{} runs; tables: {}\n{report}", sweep.len(), files.join(", "))
         },
     )
+}
+
+/// The tables with their rows, as JSON.
+fn rows(tables: &[Table]) -> Vec<serde_json::Value> {
+    tables.iter().map(|table| json!({ "table": table.name, "rows": table.len() })).collect()
 }
 
 /// The plan, as the options change it.
