@@ -6,9 +6,9 @@ use crate::progress::Bar;
 use crate::sweep_args::SweepArgs;
 use ndnweir_lab::jobs::engine;
 use ndnweir_lab::results::tables::Table;
-use ndnweir_lab::sweep::{Job, Plan, PlanOptions, Sweep, merge, merge_part};
+use ndnweir_lab::sweep::{Job, Plan, PlanOptions, Sweep, merge};
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 pub fn run(args: &SweepArgs) -> Result<(), Failure> {
@@ -45,40 +45,30 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
             )));
         }
     }
-    if let (true, Some(shard)) = (args.merge, args.shard) {
-        let tables = merge_part(&sweep, shard.part, shard.of).map_err(Failure::work)?;
-        let file = |table: &Table| format!("{}.{}-of-{}.parquet", table.name, shard.part, shard.of);
-        let files: Vec<String> = tables.iter().map(|table| folder.join(file(table)).display().to_string()).collect();
-        return said(
-            args,
-            || json!({ "runs": wanted.len(), "tables": rows(&tables), "files": files }),
-            || format!("{} runs; tables: {}\n", wanted.len(), files.join(", ")),
-        );
-    }
-    if args.shard.is_some() || !args.run.is_empty() {
+    let part = args.shard.filter(|_| args.merge).map(|shard| (shard.part, shard.of));
+    if part.is_none() && (args.shard.is_some() || !args.run.is_empty()) {
         return said(args, || json!({ "runs": wanted.len() }), || format!("{} runs stored\n", wanted.len()));
     }
-    let tables = merge(&sweep).map_err(Failure::work)?;
+    let tables = merge(&sweep, &wanted, part).map_err(Failure::work)?;
     let name = folder.file_name().map_or(plan.name.clone(), |name| name.to_string_lossy().into_owned());
-    let page = match tables.iter().find(|table| table.name == "runs") {
-        Some(runs) => Some(super::sweep_report::write(&name, runs, &folder, None)?.display().to_string()),
+    // Pictures are of the whole.
+    let page = match tables.iter().find(|(_, table)| table.name == "runs" && part.is_none()) {
+        Some((_, runs)) => Some(super::sweep_report::write(&name, runs, &folder, None)?.display().to_string()),
         None => None,
     };
-    let files: Vec<String> =
-        tables.iter().map(|table| folder.join(format!("{}.parquet", table.name)).display().to_string()).collect();
+    let files: Vec<String> = tables.iter().map(|(path, _)| path.display().to_string()).collect();
+    let rows = |(_, table): &(PathBuf, Table)| json!({ "table": table.name, "rows": table.len() });
     said(
         args,
-        || json!({ "runs": sweep.len(), "tables": rows(&tables), "files": files, "report": page }),
+        || {
+            let tables: Vec<_> = tables.iter().map(rows).collect();
+            json!({ "runs": wanted.len(), "tables": tables, "files": files, "report": page })
+        },
         || {
             let report = page.as_ref().map_or(String::new(), |page| format!("report: {page}\n"));
-            format!("{} runs; tables: {}\n{report}", sweep.len(), files.join(", "))
+            format!("{} runs; tables: {}\n{report}", wanted.len(), files.join(", "))
         },
     )
-}
-
-/// The tables with their rows, as JSON.
-fn rows(tables: &[Table]) -> Vec<serde_json::Value> {
-    tables.iter().map(|table| json!({ "table": table.name, "rows": table.len() })).collect()
 }
 
 /// The plan, as the options change it.

@@ -16,7 +16,7 @@ use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::error::SchemeError;
 use crate::fields::{Field, Fields, Slot};
-use crate::shared::explicit::{RateSender, of_field};
+use crate::shared::explicit::{RateSender, of_field, round_trip_to_field};
 use crate::units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -103,8 +103,7 @@ impl Consumer for Rcp {
     }
 
     fn stamp(&mut self, _: u64, fields: &mut Fields) {
-        let micros = self.srtt.nanos() / 1000;
-        fields.set(self.round_trip, u32::try_from(micros).unwrap_or(u32::MAX));
+        fields.set(self.round_trip, round_trip_to_field(self.srtt));
     }
 
     fn timer(&self) -> Timer {

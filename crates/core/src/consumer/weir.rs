@@ -12,9 +12,9 @@ use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::error::SchemeError;
-use crate::fields::{Field, Fields, Slot};
-use crate::meter::weir::UNKNOWN;
-use crate::shared::explicit::{RateSender, of_field, to_field};
+use crate::fields::{Field, Fields};
+use crate::shared::explicit::{RateSender, of_field, round_trip_to_field, to_field};
+use crate::shared::weir::{self, Slots, UNKNOWN};
 use crate::units::{Bytes, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,9 +65,7 @@ const BEGINNING: u64 = 3;
 #[derive(Clone, Debug)]
 pub struct Weir {
     params: Params,
-    rate: Slot,
-    soft: Slot,
-    round_trip: Slot,
+    slots: Slots,
     sender: RateSender,
     fallback: Windowed<bic::Law>,
     /// Whether the window was cut and has not reached what levels allow since.
@@ -114,7 +112,7 @@ impl Component for Weir {
     const NAME: &'static str = "weir";
     const SUMMARY: &'static str = "sends at the mean of the levels that Data carry";
     const SOURCE: &'static str = "ours";
-    const FIELDS: &'static [Field] = &[Field::ExplicitRate, Field::SecondaryRate, Field::RoundTrip];
+    const FIELDS: &'static [Field] = weir::FIELDS;
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), SchemeError> {
@@ -125,9 +123,7 @@ impl Component for Weir {
     fn new(params: &Params, env: &mut Env<'_>) -> Weir {
         let window = params.window();
         Weir {
-            rate: env.slot(Field::ExplicitRate),
-            soft: env.slot(Field::SecondaryRate),
-            round_trip: env.slot(Field::RoundTrip),
+            slots: Slots::new(env),
             // Without a rate the size does not matter, and a Data that brings one brings a size.
             sender: RateSender::new(Bytes::new(1250), None),
             fallback: Windowed::new(bic::Law::new(&window, bic::Edition::Ndnsim), window.reaction, window.timer),
@@ -200,8 +196,8 @@ impl Consumer for Weir {
         let since = ctx.now.since(self.last).secs();
         self.last = ctx.now;
         self.hear(&event.flight, |fallback| fallback.on_data(event, ctx));
-        if let Some(level) = of_field(event.fields.get(self.rate)) {
-            self.is_partial = event.fields.get(self.soft) == UNKNOWN;
+        if let Some(level) = of_field(event.fields.get(self.slots.rate)) {
+            self.is_partial = event.fields.get(self.slots.soft) == UNKNOWN;
             self.told = ctx.now;
             self.follow(level, since, ctx);
         } else if ctx.now.since(self.told) > STALE.max(self.srtt * STALE_ROUND_TRIPS) {
@@ -254,10 +250,9 @@ impl Consumer for Weir {
     }
 
     fn stamp(&mut self, _: u64, fields: &mut Fields) {
-        let micros = self.srtt.nanos() / 1000;
-        fields.set(self.round_trip, u32::try_from(micros).unwrap_or(u32::MAX));
+        fields.set(self.slots.round_trip, round_trip_to_field(self.srtt));
         // The least that a field says is a newcomer's.
-        fields.set(self.rate, self.sender.rate().map_or(1, |rate| to_field(rate.min(self.window_rate()))));
+        fields.set(self.slots.rate, self.sender.rate().map_or(1, |rate| to_field(rate.min(self.window_rate()))));
     }
 
     fn timer(&self) -> Timer {
@@ -291,14 +286,14 @@ mod tests {
         assert_eq!((consumer.window(), consumer.pacing(&flight)), (1.0, None));
         let mut told = |ms: u64, kbps: u32| {
             let mut fields = Fields::default();
-            fields.set(consumer.rate, kbps);
+            fields.set(consumer.slots.rate, kbps);
             let now = Time::ZERO + Duration::from_millis(ms);
             let (sent, size, rtt) = (Time::ZERO, Bytes::new(1000), Some(Duration::from_millis(40)));
             let event = DataEvent { segment: 0, sent, rtt, mark: 0, size, fields: &fields, flight };
             consumer.on_data(&event, &mut Ctx { now, rng: &mut rng, trace: &mut trace });
             let mut stamped = Fields::default();
             consumer.stamp(1, &mut stamped);
-            (stamped.get(consumer.rate), consumer.window())
+            (stamped.get(consumer.slots.rate), consumer.window())
         };
         let paces = [(40, 8000), (50, 4000), (60, 100_000), (170, 2000)].map(|(ms, kbps)| told(ms, kbps).0);
         assert_eq!(paces, [8000, 4000, 4800, 2746]);
@@ -317,7 +312,7 @@ mod tests {
         let (mut rng, mut trace) = (Rng::derive(0, &[]), Trace::default());
         let mut told = |segment: u64, mark: u8| {
             let mut fields = Fields::default();
-            fields.set(consumer.rate, 8000);
+            fields.set(consumer.slots.rate, 8000);
             let flight = Flight {
                 in_flight: 50,
                 next_segment: segment + 50,
@@ -330,7 +325,7 @@ mod tests {
             consumer.on_data(&event, &mut Ctx { now, rng: &mut rng, trace: &mut trace });
             let mut stamped = Fields::default();
             consumer.stamp(1, &mut stamped);
-            (consumer.window(), stamped.get(consumer.rate), consumer.is_cut)
+            (consumer.window(), stamped.get(consumer.slots.rate), consumer.is_cut)
         };
         let before = (0..100).map(|segment| told(segment, 0)).last();
         assert!(before.is_some_and(|(window, ..)| (window - 121.0).abs() < 1e-6));
@@ -349,7 +344,7 @@ mod tests {
         let (mut rng, mut trace) = (Rng::derive(0, &[]), Trace::default());
         let mut at = |segment: u64, ms: u64, kbps: u32| {
             let mut fields = Fields::default();
-            fields.set(consumer.rate, kbps);
+            fields.set(consumer.slots.rate, kbps);
             let flight = Flight {
                 in_flight: 30,
                 next_segment: segment + 30,

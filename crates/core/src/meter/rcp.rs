@@ -20,7 +20,7 @@ use crate::ctx::Ctx;
 use crate::error::SchemeError;
 use crate::fields::{Field, Slot};
 use crate::shaper::FaceView;
-use crate::shared::explicit::lower;
+use crate::shared::explicit::{lower, round_trip_of_field};
 use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -165,7 +165,7 @@ impl Meter for Rcp {
         let told = event.interest_fields.get(self.round_trip);
         if told > 0 {
             let bytes = f64::from(event.packet.size);
-            link.times += (f64::from(told) / 1e6).min(LONGEST.secs()) * bytes;
+            link.times += (round_trip_of_field(told)).min(LONGEST.secs()) * bytes;
             link.bytes += bytes;
         }
         if event.from_cache {

@@ -18,7 +18,8 @@ use crate::error::SchemeError;
 use crate::fields::{Field, Fields, Slot};
 use crate::ids::{FaceId, FlowId};
 use crate::shaper::FaceView;
-use crate::shared::explicit::{lower, of_field, to_field};
+use crate::shared::explicit::{lower, of_field, round_trip_of_field, to_field};
+use crate::shared::weir::{self, Slots, UNKNOWN};
 use crate::units::{Duration, Time};
 use level::Level;
 use schemars::JsonSchema;
@@ -111,8 +112,6 @@ enum Egress {
     Known(Box<Link>),
 }
 
-/// What `secondary-rate` says where the rate of a link on the way is unknown: the least number, which no level has.
-pub const UNKNOWN: u32 = 1;
 /// A link counts as at least this part of its stated rate.
 const LEAST_SERVICE: f64 = 0.001;
 
@@ -120,9 +119,7 @@ const LEAST_SERVICE: f64 = 0.001;
 #[derive(Clone, Debug)]
 pub struct Weir {
     params: Params,
-    rate: Slot,
-    soft: Slot,
-    round_trip: Slot,
+    slots: Slots,
     /// By face.
     links: Vec<Egress>,
     changed: Time,
@@ -133,7 +130,7 @@ impl Component for Weir {
     const NAME: &'static str = "weir";
     const SUMMARY: &'static str = "writes each link's level into Data: the total rate that a flow over it may have";
     const SOURCE: &'static str = "ours, after Charny, Clark, Jain, ICC 1995, and Stoica, Shenker, Zhang, SIGCOMM 1998";
-    const FIELDS: &'static [Field] = &[Field::ExplicitRate, Field::SecondaryRate, Field::RoundTrip];
+    const FIELDS: &'static [Field] = weir::FIELDS;
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), SchemeError> {
@@ -149,10 +146,8 @@ impl Component for Weir {
     }
 
     fn new(params: &Params, env: &mut Env<'_>) -> Weir {
-        let (rate, soft) = (env.slot(Field::ExplicitRate), env.slot(Field::SecondaryRate));
-        let round_trip = env.slot(Field::RoundTrip);
         let (links, changed, next) = (Vec::new(), Time::ZERO, Time::ZERO);
-        Weir { params: params.clone(), rate, soft, round_trip, links, changed, next }
+        Weir { params: params.clone(), slots: Slots::new(env), links, changed, next }
     }
 }
 
@@ -179,8 +174,8 @@ impl Weir {
 
     /// Counts a packet that leaves by `face`, of the flow whose Interest carries `told`; its pace.
     fn count(&mut self, face: FaceId, packet: (FlowId, u32), told: &Fields) -> Option<f64> {
-        let pace = of_field(told.get(self.rate));
-        let (rtt, tolerance) = (f64::from(told.get(self.round_trip)) / 1e6, self.params.tolerance);
+        let pace = of_field(told.get(self.slots.rate));
+        let (rtt, tolerance) = (round_trip_of_field(told.get(self.slots.round_trip)), self.params.tolerance);
         if let Some(link) = self.link(face) {
             link.level.count(packet.0, f64::from(packet.1) * 8.0, pace, rtt, tolerance);
         }
@@ -218,7 +213,7 @@ impl Meter for Weir {
     }
 
     fn on_data_in(&mut self, event: &mut DataIn<'_>, _: &mut Ctx<'_>) {
-        let (rate, soft) = (self.rate, self.soft);
+        let (rate, soft) = (self.slots.rate, self.slots.soft);
         if event.local {
             event.packet.fields.set(rate, 0);
             event.packet.fields.set(soft, 0);
@@ -236,11 +231,11 @@ impl Meter for Weir {
         let packet = (event.packet.name.flow, event.packet.size);
         let pace = self.count(event.face, packet, &event.interest_fields);
         if event.from_cache {
-            event.packet.fields.set(self.rate, 0);
-            event.packet.fields.set(self.soft, 0);
+            event.packet.fields.set(self.slots.rate, 0);
+            event.packet.fields.set(self.slots.soft, 0);
         }
-        let (rate, soft, params) = (self.rate, self.soft, self.params.clone());
-        let rtt = f64::from(event.interest_fields.get(self.round_trip)) / 1e6;
+        let (rate, soft, params) = (self.slots.rate, self.slots.soft, self.params.clone());
+        let rtt = round_trip_of_field(event.interest_fields.get(self.slots.round_trip));
         if self.is_unknown(event.face) {
             event.packet.fields.set(soft, UNKNOWN);
         }

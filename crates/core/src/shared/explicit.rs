@@ -28,6 +28,16 @@ pub fn of_field(value: u32) -> Option<f64> {
     (value > 0).then(|| f64::from(value) * 1000.0)
 }
 
+/// A round trip as a field: whole microseconds.
+pub fn round_trip_to_field(round_trip: Duration) -> u32 {
+    u32::try_from(round_trip.nanos() / 1000).unwrap_or(u32::MAX)
+}
+
+/// The round trip in s of a field; 0 if it is not present.
+pub fn round_trip_of_field(value: u32) -> f64 {
+    f64::from(value) / 1e6
+}
+
 /// Writes a rate in bit/s, unless a smaller one is there.
 pub fn lower(fields: &mut Fields, slot: Slot, bps: f64) {
     let (own, there) = (to_field(bps), fields.get(slot));

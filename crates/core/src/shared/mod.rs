@@ -26,3 +26,4 @@ pub mod sizes;
 pub mod slow_start;
 pub mod suppression;
 pub mod utilisation;
+pub mod weir;

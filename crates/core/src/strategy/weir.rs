@@ -10,12 +10,12 @@ use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::error::SchemeError;
-use crate::fields::{Field, Slot};
+use crate::fields::Field;
 use crate::ids::{FaceId, PrefixId};
-use crate::meter::weir::UNKNOWN;
 use crate::packet::NackReason;
-use crate::shared::explicit::of_field;
+use crate::shared::explicit::{of_field, round_trip_of_field};
 use crate::shared::suppression::{Suppression, SuppressionParams};
+use crate::shared::weir::{self, Slots, UNKNOWN};
 use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -100,9 +100,7 @@ struct Entry {
 #[derive(Clone, Debug)]
 pub struct Weir {
     params: Params,
-    rate: Slot,
-    soft: Slot,
-    round_trip: Slot,
+    slots: Slots,
     prefixes: Vec<Entry>,
     suppression: Suppression,
 }
@@ -111,7 +109,7 @@ impl Component for Weir {
     const NAME: &'static str = "weir";
     const SUMMARY: &'static str = "next hops in turns, by shares that move to where Data carry the higher level";
     const SOURCE: &'static str = "ours";
-    const FIELDS: &'static [Field] = &[Field::ExplicitRate, Field::SecondaryRate, Field::RoundTrip];
+    const FIELDS: &'static [Field] = weir::FIELDS;
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), SchemeError> {
@@ -125,9 +123,7 @@ impl Component for Weir {
 
     fn new(params: &Params, env: &mut Env<'_>) -> Weir {
         let suppression = Suppression::new(params.suppression.clone());
-        let (rate, soft) = (env.slot(Field::ExplicitRate), env.slot(Field::SecondaryRate));
-        let round_trip = env.slot(Field::RoundTrip);
-        Weir { params: params.clone(), rate, soft, round_trip, prefixes: Vec::new(), suppression }
+        Weir { params: params.clone(), slots: Slots::new(env), prefixes: Vec::new(), suppression }
     }
 }
 
@@ -231,8 +227,8 @@ impl Strategy for Weir {
         if entry.hops.len() < 2 {
             return;
         }
-        let Some(level) = of_field(event.packet.fields.get(self.rate)) else { return };
-        let soft = Some(event.packet.fields.get(self.soft)).filter(|soft| *soft != UNKNOWN);
+        let Some(level) = of_field(event.packet.fields.get(self.slots.rate)) else { return };
+        let soft = Some(event.packet.fields.get(self.slots.soft)).filter(|soft| *soft != UNKNOWN);
         let soft = soft.and_then(of_field).unwrap_or(level).min(level);
         let level = level - self.params.breadth * (level - soft);
         let smoothing = self.params.smoothing.secs();
@@ -245,7 +241,7 @@ impl Strategy for Weir {
         let elapsed = ctx.now.since(entry.changed).secs();
         if elapsed >= SHORTEST {
             entry.changed = ctx.now;
-            let rtt = f64::from(event.interest_fields.get(self.round_trip)) / 1e6;
+            let rtt = round_trip_of_field(event.interest_fields.get(self.slots.round_trip));
             let reaction = self.params.reaction.secs() + 2.0 * rtt.min(LONGEST_RTT);
             entry.shift(&self.params, (elapsed / reaction).min(1.0));
         }
@@ -295,8 +291,8 @@ mod tests {
     /// A Data from `face` whose path has this level and soft level, in kbit/s.
     fn data(bench: &mut Bench<Weir>, ms: u64, face: u16, level: u32, soft: u32) {
         let mut packet = Packet { kind: Kind::Data, ..Packet::default() };
-        packet.fields.set(bench.strategy.rate, level);
-        packet.fields.set(bench.strategy.soft, soft);
+        packet.fields.set(bench.strategy.slots.rate, level);
+        packet.fields.set(bench.strategy.slots.soft, soft);
         bench.data_with(ms, FaceId(face), &packet, false, &Fields::default());
     }
 

@@ -3,30 +3,22 @@
 use super::run::{Record, Sweep};
 use crate::results::tables::{Labelled, Table, consumers, flows, links, runs, to_parquet};
 use crate::results::{Error, replace_files};
+use std::path::PathBuf;
 
 /// The tables, each a file `NAME.parquet`.
 pub const TABLES: [&str; 4] = ["runs", "consumers", "links", "flows"];
 
-/// Merges all results into tables, in the order of the plan, and writes them to the sweep's folder: `runs.parquet`,
+/// Merges results into tables, in the order of the plan, and writes them to the sweep's folder: `runs.parquet`,
 /// `consumers.parquet`, `links.parquet`, and `flows.parquet` if flows came and went. Whoever ran the jobs, in whatever
-/// order, the bytes are the same. Returns the tables.
+/// order, the bytes are the same. Returns the tables with their files.
+///
+/// `jobs`: all, or those of a `part`, from 1 to how many there are. Its files are such as `runs.3-of-8.parquet`, so that
+/// a sweep whose tables do not fit into memory has them in parts.
 ///
 /// # Errors
 /// If a result is missing or damaged, or a file cannot be written.
-pub fn merge(sweep: &Sweep) -> Result<Vec<Table>, Error> {
-    write_tables(sweep, &(0..sweep.len()).collect::<Vec<_>>(), "")
-}
-
-/// The same of one part of the runs alone, from 1 to `of`: its rows, in files such as `runs.3-of-8.parquet`, so that a
-/// sweep whose tables do not fit into memory has them in parts.
-///
-/// # Errors
-/// As [`merge`].
-pub fn merge_part(sweep: &Sweep, part: usize, of: usize) -> Result<Vec<Table>, Error> {
-    write_tables(sweep, &sweep.part(part - 1, of), &format!(".{part}-of-{of}"))
-}
-
-fn write_tables(sweep: &Sweep, jobs: &[usize], suffix: &str) -> Result<Vec<Table>, Error> {
+pub fn merge(sweep: &Sweep, jobs: &[usize], part: Option<(usize, usize)>) -> Result<Vec<(PathBuf, Table)>, Error> {
+    let suffix = part.map_or(String::new(), |(part, of)| format!(".{part}-of-{of}"));
     let mut records: Vec<Record> = Vec::with_capacity(jobs.len());
     let mut missing = 0;
     for &job in jobs {
@@ -61,14 +53,17 @@ fn write_tables(sweep: &Sweep, jobs: &[usize], suffix: &str) -> Result<Vec<Table
         .collect();
     let tables: Vec<Table> =
         [runs(&all), consumers(&all), links(&all), flows(&all)].into_iter().filter(|table| !table.is_empty()).collect();
-    for table in &tables {
+    let mut written = Vec::with_capacity(tables.len());
+    for table in tables {
         let name = format!("{}{suffix}.parquet", table.name);
-        let bytes = to_parquet(table).map_err(|what| Error::Damaged {
-            path: sweep.folder().join(&name).display().to_string(),
+        let path = sweep.folder().join(&name);
+        let bytes = to_parquet(&table).map_err(|what| Error::Damaged {
+            path: path.display().to_string(),
             what,
             remedy: "please report this",
         })?;
         replace_files(sweep.folder(), &[(name, bytes)])?;
+        written.push((path, table));
     }
-    Ok(tables)
+    Ok(written)
 }

@@ -10,6 +10,6 @@ mod plan;
 mod run;
 
 pub use manifest::Manifest;
-pub use merge::{TABLES, merge, merge_part};
+pub use merge::{TABLES, merge};
 pub use plan::{MAX_JOBS, Plan, PlanOptions};
 pub use run::{Job, Record, Status, Sweep};
