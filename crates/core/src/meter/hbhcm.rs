@@ -109,6 +109,15 @@ impl Default for Params {
     }
 }
 
+impl Params {
+    /// For links in use, of the default scheme; docs/default-scheme.md has the reasons.
+    pub fn deployed() -> Params {
+        let window = Some(Duration::from_millis(10_000));
+        let interval = Duration::from_millis(10);
+        Params { interval, base_window: window, noise_window: window, plain_ends: false, ..Params::default() }
+    }
+}
+
 /// The schema of [`Params::law`]: the laws there are.
 fn law_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     let markers = AnyMarker::ALL.iter().map(|info| info.name);

@@ -10,6 +10,7 @@
 mod flow_set;
 mod level;
 
+use super::hbhcm::{self, HbHcm};
 use super::{DataIn, DataOut, InterestOut, Meter, Report};
 use crate::check;
 use crate::component::{Component, Env};
@@ -47,6 +48,8 @@ pub struct Params {
     pub smoothing: Duration,
     /// The same, in round trips.
     pub round_trips: f64,
+    /// x
+    pub delay_all: bool,
 }
 
 impl Default for Params {
@@ -61,6 +64,7 @@ impl Default for Params {
             slot: Duration::from_millis(10),
             smoothing: Duration::from_millis(100),
             round_trips: 1.0,
+            delay_all: false,
         }
     }
 }
@@ -116,10 +120,11 @@ enum Egress {
 const LEAST_SERVICE: f64 = 0.001;
 
 /// The meter.
-#[derive(Clone, Debug)]
 pub struct Weir {
     params: Params,
     slots: Slots,
+    /// Marks for what waits on links whose levels do not tell.
+    delay: HbHcm,
     /// By face.
     links: Vec<Egress>,
     changed: Time,
@@ -147,7 +152,8 @@ impl Component for Weir {
 
     fn new(params: &Params, env: &mut Env<'_>) -> Weir {
         let (links, changed, next) = (Vec::new(), Time::ZERO, Time::ZERO);
-        Weir { params: params.clone(), slots: Slots::new(env), links, changed, next }
+        let delay = HbHcm::new(&hbhcm::Params::deployed(), env);
+        Weir { params: params.clone(), slots: Slots::new(env), delay, links, changed, next }
     }
 }
 
@@ -212,12 +218,21 @@ impl Meter for Weir {
         self.count(event.face, packet, &event.packet.fields);
     }
 
-    fn on_data_in(&mut self, event: &mut DataIn<'_>, _: &mut Ctx<'_>) {
+    fn on_data_in(&mut self, event: &mut DataIn<'_>, ctx: &mut Ctx<'_>) {
+        if self.is_unknown(event.face) || self.params.delay_all {
+            self.delay.on_data_in(event, ctx);
+        }
         let (rate, soft) = (self.slots.rate, self.slots.soft);
         if event.local {
             event.packet.fields.set(rate, 0);
             event.packet.fields.set(soft, 0);
-        } else if let Some(link) = self.link(event.face) {
+            return;
+        }
+        if event.packet.fields.get(rate) == 0 {
+            // The neighbour writes no levels.
+            event.packet.fields.set(soft, UNKNOWN);
+        }
+        if let Some(link) = self.link(event.face) {
             // The Interests of this flow load the other direction.
             let (told, level) = (link.level.told(), link.level.level);
             lower(&mut event.packet.fields, rate, told);
@@ -227,7 +242,8 @@ impl Meter for Weir {
         }
     }
 
-    fn on_data_out(&mut self, event: &mut DataOut<'_>, _: &mut Ctx<'_>) {
+    fn on_data_out(&mut self, event: &mut DataOut<'_>, ctx: &mut Ctx<'_>) {
+        self.delay.on_data_out(event, ctx);
         let packet = (event.packet.name.flow, event.packet.size);
         let pace = self.count(event.face, packet, &event.interest_fields);
         if event.from_cache {
