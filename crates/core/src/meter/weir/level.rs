@@ -19,6 +19,10 @@ pub(super) const NO_PACE: f64 = 1000.0;
 /// Flows that state a pace are remembered for this many s, and count as this many times their number at most.
 const STATED_WINDOW: f64 = 2.0;
 const STATED_SLACK: f64 = 1.1;
+/// The highest pace is forgotten within so many s: who probes a link comes seldom.
+const FORGET: f64 = 2.0;
+/// A flow is told its equal part as if all of it passed here: more it reaches in steps, as what it is counted for lags.
+const LONE: f64 = 1.0;
 /// Above this multiple of its target a link has no room for flows that are below the level.
 const FULL: f64 = 1.02;
 /// By how much the load of one slot moves that of the last slots.
@@ -152,12 +156,19 @@ impl Level {
     /// What flows of this pace and round trip may have: their equal part, or what fills the link if all grow as they do.
     fn reach(&self, pace: f64, rtt: f64, capacity: f64, params: &Params) -> f64 {
         let target = params.utilization * capacity;
-        let equal = target / (self.flows + self.unstated() + self.new + self.slot.new).max(1.0 / MOST);
+        let flows = self.flows + self.unstated() + self.new + self.slot.new;
+        let equal = target / flows.max(1.0 / MOST);
         let rtt = rtt.clamp(LEAST_TIME, LONGEST_RTT);
         let step = params.growth * rtt / (rtt + self.time(capacity, params));
         let free = (target / self.load.max(self.recent).max(target / MOST) - 1.0).min(MOST_FREE);
-        let free = if self.load < FULL * target { free.max(params.catch_up) } else { free };
-        equal.max(pace * (1.0 + step * free))
+        let free = if self.load < FULL * target {
+            free.max(params.catch_up)
+        } else if pace < equal {
+            free.max(0.0)
+        } else {
+            free
+        };
+        equal.min(target / LONE).max(pace * (1.0 + step * free))
     }
 
     /// The time constant of what is counted, in s.
@@ -182,7 +193,7 @@ impl Level {
         let unseen = 2.0 * if self.is_timed { time } else { time.max(FARTHEST) };
         self.new = self.new * (1.0 - (elapsed / unseen).min(1.0)) + slot.new;
         let gain = (elapsed / time).min(1.0);
-        self.highest = (self.highest * (1.0 - gain)).max(slot.highest);
+        self.highest = (self.highest * (1.0 - (elapsed / FORGET).min(1.0))).max(slot.highest);
         self.load += gain * (all / elapsed - self.load);
         self.recent += RECENT * (all / elapsed - self.recent);
         self.flows += gain * (slot.flows / elapsed - self.flows);
