@@ -161,9 +161,11 @@ impl Level {
         let rtt = rtt.clamp(LEAST_TIME, LONGEST_RTT);
         let step = params.growth * rtt / (rtt + self.time(capacity, params));
         let free = (target / self.load.max(self.recent).max(target / MOST) - 1.0).min(MOST_FREE);
-        let free = if self.load < FULL * target {
+        let is_below = pace < equal;
+        let full = if is_below { FULL * target } else { target };
+        let free = if self.load.max(self.recent) < full {
             free.max(params.catch_up)
-        } else if pace < equal {
+        } else if is_below {
             free.max(0.0)
         } else {
             free
