@@ -6,6 +6,7 @@
 //! of I. Stoica, S. Shenker, H. Zhang, "Core-Stateless Fair Queueing", SIGCOMM 1998. The law is on the page `weir`.
 //! A level is for both directions of a flow: Data get it where they leave, and from the link that their Interests took
 //! where they arrive.
+//! Links of unknown rate have no level: what waits on them is measured as by [`super::hbhcm`], and marked.
 
 mod flow_set;
 mod level;
@@ -20,7 +21,7 @@ use crate::fields::{Field, Fields, Slot};
 use crate::ids::{FaceId, FlowId};
 use crate::shaper::FaceView;
 use crate::shared::explicit::{lower, of_field, round_trip_of_field, to_field};
-use crate::shared::weir::{self, Slots, UNKNOWN};
+use crate::shared::weir::{Slots, UNKNOWN};
 use crate::units::{Duration, Time};
 use level::Level;
 use schemars::JsonSchema;
@@ -48,8 +49,6 @@ pub struct Params {
     pub smoothing: Duration,
     /// The same, in round trips.
     pub round_trips: f64,
-    /// x
-    pub delay_all: bool,
 }
 
 impl Default for Params {
@@ -64,7 +63,6 @@ impl Default for Params {
             slot: Duration::from_millis(10),
             smoothing: Duration::from_millis(100),
             round_trips: 1.0,
-            delay_all: false,
         }
     }
 }
@@ -123,7 +121,7 @@ const LEAST_SERVICE: f64 = 0.001;
 pub struct Weir {
     params: Params,
     slots: Slots,
-    /// Marks for what waits on links whose levels do not tell.
+    /// Marks Data for what waits on links of unknown rate, as the default scheme does.
     delay: HbHcm,
     /// By face.
     links: Vec<Egress>,
@@ -135,7 +133,8 @@ impl Component for Weir {
     const NAME: &'static str = "weir";
     const SUMMARY: &'static str = "writes each link's level into Data: the total rate that a flow over it may have";
     const SOURCE: &'static str = "ours, after Charny, Clark, Jain, ICC 1995, and Stoica, Shenker, Zhang, SIGCOMM 1998";
-    const FIELDS: &'static [Field] = weir::FIELDS;
+    const FIELDS: &'static [Field] =
+        &[Field::ExplicitRate, Field::SecondaryRate, Field::RoundTrip, Field::HopRtt, Field::PathLabel];
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), SchemeError> {
@@ -219,7 +218,7 @@ impl Meter for Weir {
     }
 
     fn on_data_in(&mut self, event: &mut DataIn<'_>, ctx: &mut Ctx<'_>) {
-        if self.is_unknown(event.face) || self.params.delay_all {
+        if self.is_unknown(event.face) {
             self.delay.on_data_in(event, ctx);
         }
         let (rate, soft) = (self.slots.rate, self.slots.soft);
@@ -277,3 +276,6 @@ impl Meter for Weir {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

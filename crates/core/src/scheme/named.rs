@@ -396,3 +396,16 @@ fn pcon(consumer: &str) -> Value {
 fn pooling(strategy: Value) -> Value {
     json!({ "base": "pcon-ndnsim", "marker": "cwnd-codel", "strategy": strategy, "meter": "pooling" })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::meter::hbhcm;
+
+    #[test]
+    fn weir_marks_links_of_unknown_rate_as_the_default_does() {
+        let mut meter = measured()["meter"].clone();
+        assert!(meter.as_object_mut().is_some_and(|meter| meter.remove("name").is_some()));
+        assert_eq!(serde_json::from_value(meter).ok(), Some(hbhcm::Params::deployed()));
+    }
+}

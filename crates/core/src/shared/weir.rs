@@ -4,7 +4,7 @@ use crate::component::Env;
 use crate::fields::{Field, Slot};
 
 /// The fields that each part uses.
-pub const FIELDS: &[Field] = &[Field::ExplicitRate, Field::SecondaryRate, Field::RoundTrip, Field::HopRtt, Field::PathLabel];
+pub const FIELDS: &[Field] = &[Field::ExplicitRate, Field::SecondaryRate, Field::RoundTrip];
 /// What [`Slots::soft`] says where the rate of a link on the way is unknown: the least number, which no level has.
 pub const UNKNOWN: u32 = 1;
 

@@ -21,8 +21,6 @@ const STATED_WINDOW: f64 = 2.0;
 const STATED_SLACK: f64 = 1.1;
 /// The highest pace is forgotten within so many s: who probes a link comes seldom.
 const FORGET: f64 = 2.0;
-/// A flow is told its equal part as if all of it passed here: more it reaches in steps, as what it is counted for lags.
-const LONE: f64 = 1.0;
 /// Above this multiple of its target a link has no room for flows that are below the level.
 const FULL: f64 = 1.02;
 /// By how much the load of one slot moves that of the last slots.
@@ -153,7 +151,9 @@ impl Level {
         self.level.min(self.most)
     }
 
-    /// What flows of this pace and round trip may have: their equal part, or what fills the link if all grow as they do.
+    /// What flows of this pace and round trip may have: their equal part as if all of it passed here, or what fills the
+    /// link if all grow as they do. A flow of which little passes could have more at once, but its part here grows, and
+    /// what counts it lags.
     fn reach(&self, pace: f64, rtt: f64, capacity: f64, params: &Params) -> f64 {
         let target = params.utilization * capacity;
         let flows = self.flows + self.unstated() + self.new + self.slot.new;
@@ -170,7 +170,7 @@ impl Level {
         } else {
             free
         };
-        equal.min(target / LONE).max(pace * (1.0 + step * free))
+        equal.min(target).max(pace * (1.0 + step * free))
     }
 
     /// The time constant of what is counted, in s.
@@ -254,13 +254,14 @@ mod tests {
 
     // C = 10 Mbit/s, target 9.9. Two flows of 4.95 Mbit/s fill 10 ms with 49 500 bit each. Gain 0.01/0.1 = 0.1. Flows 0.1 ·
     // 2; bound: each counts 4.95/10 < 0.8 as that, 0.1 · 0.99; wanted = 9.9/0.099 = 100 Mbit/s: the level, 10 at first,
-    // rises by its most, 0.1 · 1. The highest pace 4.95 could reach max(9.9/0.2, …) = 49.5.
+    // rises by its most, 0.1 · 1. The highest pace 4.95 could reach its
+    // part, 9.9/0.2, up to the target.
     #[test]
     fn one_slot_is_as_computed_by_hand() {
         let (mut level, mut offered) = (Level::new(C, 0), 0);
         slot(&mut level, &[(4.95e6, 49_500.0); 2], &mut offered, 0.0);
         assert!((level.flows - 0.2).abs() < 1e-12 && (level.bound - 0.099).abs() < 1e-12);
-        assert!((level.level - 11e6).abs() < 1e-3 && (level.most - 49.5e6).abs() < 1e-3, "{level:?}");
+        assert!((level.level - 11e6).abs() < 1e-3 && (level.most - 9.9e6).abs() < 1e-3, "{level:?}");
         assert!((level.rtt - (0.1 + 0.1 * (0.02 - 0.1))).abs() < 1e-12);
     }
 
@@ -288,6 +289,30 @@ mod tests {
         assert!(told.iter().zip([9.9, 4.95, 3.3]).all(|(told, wanted)| (told - wanted).abs() < 1e-9), "{told:?}");
         let again = [1, 2, 3].map(|flow| level.grant(FlowId(flow), NO_PACE, 0.0, C, &Params::default()) / 1e6);
         assert_eq!(again, [told[2]; 3], "each counts once");
+    }
+
+    // A flow of 20 Mbit/s of which a hundredth passes here could have 9.9/0.01 = 990 Mbit/s if it stayed a hundredth. It is told
+    // a step: f = 8, as the load is 0.2 of 9.9, 20 · (1 + 0.5 · 0.02/0.12 · 8) = 33.3. Beside it one of 1 Mbit/s: the target.
+    #[test]
+    fn a_flow_of_which_little_passes_is_told_a_step_and_not_what_its_part_could_fill() {
+        let (mut level, mut offered) = (Level::new(C, 0), 0);
+        for _ in 0..2000 {
+            slot(&mut level, &[(20e6, 0.2e4)], &mut offered, 0.0);
+        }
+        let reach = [20e6, 1e6].map(|pace| level.reach(pace, 0.02, C, &Params::default()) / 1e6);
+        assert!((reach[0] - 33.333).abs() < 0.01 && (reach[1] - 9.9).abs() < 1e-9, "{reach:?}");
+    }
+
+    // 20 flows of 0.495 Mbit/s fill the target. One of 0.9, above its twentieth, keeps that while nothing is free; one of 0.4 is
+    // told its twentieth.
+    #[test]
+    fn on_a_full_link_flows_grow_up_to_their_equal_part_alone() {
+        let (mut level, mut offered) = (Level::new(C, 0), 0);
+        for _ in 0..2000 {
+            slot(&mut level, &[(0.495e6, 4950.0); 20], &mut offered, 0.0);
+        }
+        let reach = [0.9e6, 0.4e6].map(|pace| level.reach(pace, 0.02, C, &Params::default()) / 1e6);
+        assert!((reach[0] - 0.9).abs() < 1e-3 && (reach[1] - 0.495).abs() < 1e-3, "{reach:?}");
     }
 
     // 50 kB wait: 0.25 · 400 000 bit / 0.1 s = 1 Mbit/s less for the flow.

@@ -1,0 +1,72 @@
+use super::*;
+use crate::ctx::{Rng, Trace};
+use crate::fields::FieldLayout;
+use crate::ids::PrefixId;
+use crate::packet::{Kind, Packet};
+use crate::queue::{Limit, QueueView};
+use crate::units::{Bytes, Rate};
+
+const LINK: FaceId = FaceId(0);
+const UNKNOWN_LINK: FaceId = FaceId(1);
+
+struct Bench {
+    meter: Weir,
+    rng: Rng,
+    trace: Trace,
+    /// What each Data says that its sender waited, in 100 ns.
+    wait: Slot,
+}
+
+impl Bench {
+    /// A node with a link of 10 Mbit/s and one of unknown rate.
+    fn new() -> Bench {
+        let mut layout = FieldLayout::new();
+        let mut env = Env { layout: &mut layout };
+        let meter = Weir::new(&Params::default(), &mut env);
+        let mut bench =
+            Bench { meter, rng: Rng::derive(0, &[]), trace: Trace::default(), wait: env.slot(Field::HopRtt) };
+        let views = [(LINK, Some(Rate::from_mbps(10.0))), (UNKNOWN_LINK, None)].map(|(face, rate)| {
+            let queue = QueueView { packets: 0, bytes: Bytes::ZERO, limit: Limit::Packets(100), rate };
+            FaceView { face, local: false, rate, return_rate: rate, queue, sent_bits: 0, offered_bits: 0 }
+        });
+        let Bench { meter, rng, trace, .. } = &mut bench;
+        meter.on_period(&views, &mut Vec::new(), &mut Ctx { now: Time::ZERO, rng, trace });
+        bench
+    }
+
+    /// A Data that came `ms` ms after its Interest had left, and after the start, with a level of `kbps`, 0 if it has none.
+    fn data(&mut self, face: FaceId, at: u64, ms: u64, kbps: u32) -> Packet {
+        let mut packet = Packet { kind: Kind::Data, size: 1000, ..Packet::default() };
+        packet.fields.set(self.meter.slots.rate, kbps);
+        packet.fields.set(self.wait, 1);
+        let (prefix, rtt) = (PrefixId(0), Duration::from_millis(ms));
+        let mut event = DataIn { packet: &mut packet, prefix, face, rtt, retransmitted: false, local: false };
+        let now = Time::ZERO + Duration::from_millis(at);
+        self.meter.on_data_in(&mut event, &mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace });
+        packet
+    }
+}
+
+#[test]
+fn a_link_of_unknown_rate_or_a_neighbour_without_levels_leaves_the_path_without_one() {
+    let mut bench = Bench::new();
+    let soft = bench.meter.slots.soft;
+    let said = [(LINK, 5000), (LINK, 0), (UNKNOWN_LINK, 5000)].map(|(face, kbps)| {
+        let fields = bench.data(face, 10, 10, kbps).fields;
+        fields.get(soft) == UNKNOWN
+    });
+    assert_eq!(said, [false, true, true]);
+}
+
+// The round trip is 10 ms for half a second, then 40: 30 ms of queue, for longer than 10 ms. On a link whose rate is known
+// the level falls with the queue, and nothing is marked.
+#[test]
+fn a_queue_below_a_link_of_unknown_rate_is_marked_by_its_delay() {
+    let marks = [UNKNOWN_LINK, LINK].map(|face| {
+        let mut bench = Bench::new();
+        let mut marked =
+            |from: u64, to: u64, ms| (from..to).filter(|at| bench.data(face, *at, ms, 5000).mark > 0).count();
+        (marked(100, 600, 10), marked(600, 700, 40) > 0)
+    });
+    assert_eq!(marks, [(0, true), (0, false)]);
+}
