@@ -3,16 +3,19 @@
 //! As NFD's dead nonce list, with a bound on entries instead of a time: eight per bucket, the oldest of the bucket is
 //! replaced.
 
+use crate::growth::grow;
 use crate::keyed::NumberHash;
 use ndnweir_core::ids::NameId;
 
 const BUCKET_ENTRIES: usize = 8;
 const BUCKETS: usize = 512;
 
-/// The list; takes no memory until the first nonce is added.
+/// The list; takes no memory until the first nonce is added, and 64 bytes for each bucket that has one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeadNonces {
-    buckets: Vec<[u64; BUCKET_ENTRIES]>,
+    /// By bucket: its place in `used`, plus one; zero for an empty one.
+    places: Option<Box<[u16; BUCKETS]>>,
+    used: Vec<[u64; BUCKET_ENTRIES]>,
     hash: NumberHash,
 }
 
@@ -29,11 +32,14 @@ impl DeadNonces {
 
     /// Adds a nonce.
     pub(crate) fn insert(&mut self, name: NameId, nonce: u32) {
-        if self.buckets.is_empty() {
-            self.buckets = vec![[0; BUCKET_ENTRIES]; BUCKETS];
-        }
         let digest = self.digest(name, nonce);
-        let bucket = &mut self.buckets[digest as usize % BUCKETS];
+        let place = &mut self.places.get_or_insert_with(|| Box::new([0; BUCKETS]))[digest as usize % BUCKETS];
+        if *place == 0 {
+            grow(&mut self.used);
+            self.used.push([0; BUCKET_ENTRIES]);
+            *place = self.used.len() as u16;
+        }
+        let bucket = &mut self.used[usize::from(*place) - 1];
         bucket.rotate_right(1);
         bucket[0] = digest;
     }
@@ -41,15 +47,16 @@ impl DeadNonces {
     /// Whether the nonce is in the list.
     #[inline]
     pub(crate) fn contains(&self, name: NameId, nonce: u32) -> bool {
-        !self.buckets.is_empty() && {
-            let digest = self.digest(name, nonce);
-            self.buckets[digest as usize % BUCKETS].contains(&digest)
-        }
+        let Some(places) = &self.places else { return false };
+        let digest = self.digest(name, nonce);
+        let place = usize::from(places[digest as usize % BUCKETS]);
+        place > 0 && self.used[place - 1].contains(&digest)
     }
 
     /// Forgets all.
     pub(crate) fn clear(&mut self) {
-        self.buckets.fill([0; BUCKET_ENTRIES]);
+        self.places = None;
+        self.used.clear();
     }
 }
 
@@ -70,7 +77,17 @@ mod tests {
         assert!(!dead.contains(name(5), 36));
         let known = (0..100_000).filter(|&i| dead.contains(name(i), i * 7)).count();
         assert!((3500..=BUCKET_ENTRIES * BUCKETS).contains(&known), "{known}");
+        assert_eq!(dead.used.len(), BUCKETS);
         dead.clear();
         assert!(!dead.contains(name(99_999), 99_999 * 7));
+    }
+
+    #[test]
+    fn a_few_nonces_take_memory_for_their_buckets_alone() {
+        let mut dead = DeadNonces::default();
+        for nonce in 0..3 {
+            dead.insert(NameId { flow: FlowId(1), segment: 0 }, nonce);
+        }
+        assert!((1..=3).contains(&dead.used.len()) && dead.used.capacity() <= 8, "{}", dead.used.capacity());
     }
 }

@@ -5,6 +5,7 @@
 //! long before, are touched twice. Lists are intrusive and circular; timers are numbered by the caller (slab slots),
 //! one deadline each, so a number that is used again never fires for its former timer.
 
+use crate::growth::grow;
 use ndnweir_core::units::Time;
 
 const BITS: u32 = 6;
@@ -49,8 +50,9 @@ impl Wheel {
     /// Sets timer `id` to `at`, in place of its former deadline. `now` keeps the wheel's time close to the caller's.
     #[inline(always)]
     pub(crate) fn set(&mut self, id: u32, at: Time, now: Time) {
-        if id as usize >= self.links.len() {
-            self.links.resize(id as usize + 1, ListEntry { at: 0, prev: NIL, next: NIL });
+        while id as usize >= self.links.len() {
+            grow(&mut self.links);
+            self.links.push(ListEntry { at: 0, prev: NIL, next: NIL });
         }
         if self.links[id as usize].next != NIL {
             self.cancel(id);

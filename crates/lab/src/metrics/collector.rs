@@ -34,6 +34,8 @@ pub fn bin_width(wanted: Duration, length: Duration) -> Duration {
 pub struct Collector {
     setup: Setup,
     bins: usize,
+    /// Samples, by bin.
+    samples: Vec<u32>,
     consumers: Vec<ConsumerGather>,
     links: Vec<LinkGather>,
     packets: Vec<PacketGather>,
@@ -65,7 +67,8 @@ impl Collector {
         Collector {
             bins,
             consumers: setup.consumers.iter().map(|_| ConsumerGather::new(bins)).collect(),
-            links: setup.links.iter().map(|_| LinkGather::new(bins)).collect(),
+            samples: vec![0; bins],
+            links: setup.links.iter().map(|_| LinkGather::default()).collect(),
             packets: setup.links.iter().map(|_| PacketGather::default()).collect(),
             nodes: Vec::new(),
             hops: setup.consumers.iter().map(|_| HopGather::new(bins)).collect(),
@@ -254,14 +257,17 @@ impl Observer for Collector {
         let middle = Time::from_nanos(self.last.nanos() / 2 + snapshot.at.nanos() / 2);
         // A second sample at the same time (the final one) changes states, but not the bin of its differences.
         let (bin, warm) = (self.bin(middle), snapshot.at <= self.setup.from);
+        if let Some(bin) = bin {
+            self.samples[bin] += 1;
+        }
         for (gather, counters) in self.links.iter_mut().zip(snapshot.links) {
-            gather.sample(counters, bin, warm);
+            gather.sample(counters, self.bins, bin, warm);
         }
         for (gather, counters) in self.packets.iter_mut().zip(snapshot.links) {
             gather.sample(counters, self.bins, bin);
         }
         if self.nodes.is_empty() {
-            self.nodes = snapshot.nodes.iter().map(|_| NodeGather::new(self.bins)).collect();
+            self.nodes = snapshot.nodes.iter().map(|_| NodeGather::default()).collect();
         }
         for (gather, counters) in self.nodes.iter_mut().zip(snapshot.nodes) {
             gather.sample(counters, self.bins, bin, warm);

@@ -4,6 +4,7 @@
 //! Rates are in 10⁶ bit/s, delays in ms, times in s. *Goodput* counts content bytes, *utilisation* wire bits.
 
 mod collector;
+mod counts;
 mod episodes;
 mod flows;
 mod gather;
