@@ -13,6 +13,9 @@ use std::ops::Range;
 const MAX_PATHS: usize = 8;
 /// Number of paths of one consumer that are counted; later ones are added to the rest immediately.
 const TRACKED_PATHS: usize = 256;
+/// Bytes that the series of all consumers' paths take at most: when they are used up, the first path of a consumer and
+/// its rest still have a series, and other paths are added to that.
+const PATH_BYTES: usize = 64 << 20;
 
 /// Mean of the values in each bin.
 #[derive(Default)]
@@ -41,6 +44,18 @@ struct PathGather {
     id: Option<PathId>,
     window_bits: u64,
     bits: Vec<u64>,
+}
+
+/// How many more paths can have a series of so many bins.
+pub(super) struct PathRoom {
+    bins: usize,
+    left: usize,
+}
+
+impl PathRoom {
+    pub(super) fn new(bins: usize) -> PathRoom {
+        PathRoom { bins, left: PATH_BYTES / size_of::<u64>() / bins.max(1) }
+    }
 }
 
 pub(super) struct ConsumerGather {
@@ -99,12 +114,12 @@ impl ConsumerGather {
         delivery: &Delivery,
         bin: Option<usize>,
         window: bool,
-        bins: usize,
+        room: &mut PathRoom,
         deadline: Option<Duration>,
     ) {
         let arrival = &delivery.arrival;
         let bits = arrival.payload.bits();
-        let path = self.path(delivery.path, bins);
+        let path = self.path(delivery.path, room);
         if window {
             self.paths[path].window_bits += bits;
             self.window_bits += bits;
@@ -134,17 +149,19 @@ impl ConsumerGather {
 
     /// The position of a path; consecutive packets mostly share one, so a linear search that moves hits towards the
     /// front is the fastest lookup.
-    fn path(&mut self, id: PathId, bins: usize) -> usize {
+    fn path(&mut self, id: PathId, room: &mut PathRoom) -> usize {
         if let Some(found) = self.paths.iter().position(|p| p.id == Some(id)) {
             return found;
         }
-        let id = (self.paths.len() < TRACKED_PATHS).then_some(id);
+        let tracked = self.paths.is_empty() || (self.paths.len() < TRACKED_PATHS && room.left > 0);
+        let id = tracked.then_some(id);
         if id.is_none()
             && let Some(rest) = self.paths.iter().position(|p| p.id.is_none())
         {
             return rest;
         }
-        self.paths.push(PathGather { id, window_bits: 0, bits: vec![0; bins] });
+        room.left = room.left.saturating_sub(1);
+        self.paths.push(PathGather { id, window_bits: 0, bits: vec![0; room.bins] });
         self.paths.len() - 1
     }
 
@@ -305,7 +322,8 @@ pub(super) struct LinkGather {
     queue_sum: f64,
     queue_count: u64,
     queue_max: u32,
-    base: LinkCounters,
+    /// At the start of the window; none if nothing was counted by then.
+    base: Option<Box<LinkCounters>>,
     last: LinkCounters,
 }
 
@@ -328,7 +346,7 @@ impl LinkGather {
             }
         }
         if warm {
-            self.base = *now;
+            self.base = (*now != LinkCounters::default()).then(|| Box::new(*now));
         } else {
             self.longest = self.longest.max(now.sojourn_max);
             self.queue_sum += f64::from(now.queue_packets);
@@ -343,7 +361,7 @@ impl LinkGather {
     }
 
     pub(super) fn finish(&self, setup: &LinkSetup, sampled: Duration) -> LinkRun {
-        let (a, b) = (&self.base, &self.last);
+        let (a, b) = (self.base.as_deref().copied().unwrap_or_default(), &self.last);
         let capacity = setup.rate.bps() as f64 * sampled.secs();
         let part = |bits: u64| {
             if capacity > 0.0 { bits as f64 / capacity } else { 0.0 }

@@ -39,10 +39,15 @@ pub(super) fn middle(index: usize, bits: u32) -> f64 {
 /// Buckets that get memory together.
 const STRETCH: usize = 32;
 
-/// Counts by bucket. Only stretches of buckets that have counts take memory: a large network has a histogram for each of
-/// its many links and consumers, whose values are near each other.
+/// The first values of a histogram that are kept singly: fewer take less memory so.
+const SINGLY: usize = 256;
+
+/// Counts by bucket. A large network has a histogram for each of its many links and consumers: the buckets of the first
+/// values are kept as they come, then stretches of buckets that have counts take memory, as values are near each other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Buckets {
+    /// Buckets of single values, up to [`SINGLY`].
+    few: Vec<u32>,
     /// The first stretch that has memory, if any has.
     first: usize,
     /// From it to the last that has.
@@ -50,8 +55,29 @@ pub(super) struct Buckets {
 }
 
 impl Buckets {
+    /// Adds one to a bucket.
+    pub(super) fn count(&mut self, at: usize) {
+        if !self.stretches.is_empty() {
+            self.add(at, 1);
+        } else if self.few.len() < SINGLY {
+            self.few.push(at as u32);
+        } else {
+            self.spread();
+            self.add(at, 1);
+        }
+    }
+
+    /// Moves the single values to the counts.
+    #[cold]
+    #[inline(never)]
+    fn spread(&mut self) {
+        for at in std::mem::take(&mut self.few) {
+            self.add(at as usize, 1);
+        }
+    }
+
     /// Adds to a bucket, up to 2³² − 1.
-    pub(super) fn add(&mut self, at: usize, more: u32) {
+    fn add(&mut self, at: usize, more: u32) {
         let stretch = at / STRETCH;
         if !(self.first..self.first + self.stretches.len()).contains(&stretch) {
             self.cover(stretch);
@@ -82,6 +108,8 @@ impl Buckets {
     }
 
     fn merge(&mut self, other: &Buckets) {
+        self.spread();
+        other.few.iter().for_each(|at| self.add(*at as usize, 1));
         for (first, counts) in other.stretches() {
             (first..).zip(counts).filter(|(_, n)| **n > 0).for_each(|(at, n)| self.add(at, *n));
         }
@@ -89,12 +117,17 @@ impl Buckets {
 
     /// All counts together.
     pub(super) fn total(&self) -> u64 {
-        self.stretches().flat_map(|(_, counts)| counts).map(|n| u64::from(*n)).sum()
+        self.few.len() as u64 + self.stretches().flat_map(|(_, counts)| counts).map(|n| u64::from(*n)).sum::<u64>()
     }
 
     /// The bucket that the `q`-quantile of `all` values is in, by the nearest-rank rule.
     pub(super) fn nearest_rank(&self, all: u64, q: f64) -> Option<usize> {
         let rank = ((q * all as f64).ceil() as u64).min(all).max(1);
+        if !self.few.is_empty() {
+            let mut few = self.few.clone();
+            few.sort_unstable();
+            return few.get(rank as usize - 1).map(|at| *at as usize);
+        }
         let mut seen = 0;
         self.stretches().find_map(|(first, counts)| {
             let at = counts.iter().position(|n| {
@@ -108,7 +141,9 @@ impl Buckets {
     /// Bytes that the counts take.
     #[cfg(test)]
     fn bytes(&self) -> usize {
-        self.stretches.len() * size_of::<usize>() + self.stretches().count() * size_of::<[u32; STRETCH]>()
+        self.few.capacity() * size_of::<u32>()
+            + self.stretches.len() * size_of::<usize>()
+            + self.stretches().count() * size_of::<[u32; STRETCH]>()
     }
 }
 
@@ -122,7 +157,7 @@ impl Histogram {
     pub fn record(&mut self, duration: Duration) {
         let ns = duration.nanos();
         let at = bucket(ns, SUB_BITS);
-        self.buckets.add(at, 1);
+        self.buckets.count(at);
         self.min = if self.count == 0 { ns } else { self.min.min(ns) };
         self.max = self.max.max(ns);
         self.count += 1;
@@ -224,6 +259,21 @@ mod tests {
             let exact = list[((q * list.len() as f64).ceil() as usize).max(1) - 1] as f64;
             let found = histogram.quantile(q).unwrap();
             assert!((found - exact).abs() <= exact / 1000.0, "{q}: {found} against {exact}");
+        }
+    }
+
+    #[test]
+    fn a_quantile_is_the_same_whether_values_are_kept_singly_or_counted() {
+        for n in [1, 2, SINGLY as u64 - 1, SINGLY as u64, SINGLY as u64 + 1, 1000] {
+            let (mut histogram, mut counted) = (Histogram::new(), Histogram::new());
+            let durations = || (0..n).map(|i| Duration::from_nanos(i * 7919 % n * 1_000_003));
+            durations().for_each(|duration| histogram.record(duration));
+            counted.merge(&histogram);
+            assert_eq!(histogram.buckets.few.is_empty(), n > SINGLY as u64);
+            assert!(counted.buckets.few.is_empty() && counted.buckets.total() == n && histogram.buckets.total() == n);
+            for q in [0.0, 0.3, 0.5, 0.99, 1.0] {
+                assert_eq!(histogram.quantile(q), counted.quantile(q), "{n}, {q}");
+            }
         }
     }
 

@@ -363,13 +363,13 @@ fn face(network: &Network, topology: &Topology, channel: u32) -> FaceConfig {
     config
 }
 
-fn port(network: &Network, topology: &Topology, directed_link: u32) -> Option<Port> {
+fn port(network: &Network, topology: &Topology, directed_link: u32) -> Option<Box<Port>> {
     let Direction { rate, ref trace, limit, framing, mark_after, .. } = *direction(network, directed_link);
     let port = || match trace {
         Some(trace) => Port::traced(trace.clone(), limit, framing),
         None => Port::new(rate, limit, framing),
     };
-    let built = || port().marking(mark_after);
+    let built = || Box::new(port().marking(mark_after));
     let is_used =
         topology.directed_links[directed_link as usize].channel != NONE || topology.is_below_ndn(directed_link);
     let in_medium = network.media.iter().any(|medium| medium.links.contains(&(directed_link as usize / 2)));
