@@ -412,3 +412,22 @@ impl LinkGather {
         ]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn when_the_room_of_paths_is_used_up_each_consumer_has_its_first_path_and_the_rest() {
+        let mut room = PathRoom { bins: 2, left: 2 };
+        let (mut a, mut b) = (ConsumerGather::new(2), ConsumerGather::new(2));
+        let places = [1, 2, 3, 4, 2].map(|id| a.path(PathId(id), &mut room));
+        assert_eq!((places, room.left), ([0, 1, 2, 2, 1], 0));
+        assert_eq!([7, 8, 9, 7].map(|id| b.path(PathId(id), &mut room)), [0, 1, 1, 0]);
+        let ids = |gather: &ConsumerGather| gather.paths.iter().map(|path| path.id).collect::<Vec<_>>();
+        assert_eq!(ids(&a), [Some(PathId(1)), Some(PathId(2)), None]);
+        assert_eq!(ids(&b), [Some(PathId(7)), None]);
+        // 64 MiB are 13,981 series of 600 bins.
+        assert_eq!(PathRoom::new(600).left, 13_981);
+    }
+}
