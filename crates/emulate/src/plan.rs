@@ -276,7 +276,7 @@ impl Plan<'_> {
                     start,
                     stop,
                     lifetime,
-                    link: self.network.inward_rate(consumer.node),
+                    link: self.network.inward_rates()[consumer.node],
                     from,
                     every,
                     record,

@@ -8,6 +8,7 @@ use crate::impairment::Impairment;
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::packet::Packet;
 use ndnweir_core::units::{Duration, Time};
+use ndnweir_node::growth::grow_queue;
 use std::collections::VecDeque;
 
 /// A packet that a sender has put on the link, perhaps with its transmission still in the future.
@@ -166,6 +167,7 @@ impl Propagation {
         let entry = || InFlight { arrival, packet: *packet, channel, number, lag: 0, age };
         if self.perfect && arrival >= self.last_arrival {
             self.last_arrival = arrival;
+            grow_queue(&mut self.ring);
             self.ring.push_back(entry());
             if self.next == Time::NEVER {
                 self.next = arrival;

@@ -3,16 +3,26 @@
 //! As NFD's dead nonce list, with a bound on entries instead of a time: eight per bucket, the oldest of the bucket is
 //! replaced.
 
+use crate::growth::grow;
 use crate::keyed::NumberHash;
 use ndnweir_core::ids::NameId;
 
 const BUCKET_ENTRIES: usize = 8;
 const BUCKETS: usize = 512;
 
-/// The list; takes no memory until the first nonce is added.
+/// What a bucket has room for at first: most buckets of most nodes never have more.
+const FEW_ENTRIES: usize = 2;
+
+/// The list; takes no memory until the first nonce is added, 16 bytes for each bucket that has one or two and 64 for
+/// each that has more.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeadNonces {
-    buckets: Vec<[u64; BUCKET_ENTRIES]>,
+    /// By bucket: zero for an empty one; up to [`BUCKETS`] one more than its place in `few`; above, its place in `full`.
+    places: Option<Box<[u16; BUCKETS]>>,
+    few: Vec<[u64; FEW_ENTRIES]>,
+    /// Places in `few` whose buckets have moved.
+    free: Vec<u16>,
+    full: Vec<[u64; BUCKET_ENTRIES]>,
     hash: NumberHash,
 }
 
@@ -29,27 +39,62 @@ impl DeadNonces {
 
     /// Adds a nonce.
     pub(crate) fn insert(&mut self, name: NameId, nonce: u32) {
-        if self.buckets.is_empty() {
-            self.buckets = vec![[0; BUCKET_ENTRIES]; BUCKETS];
-        }
         let digest = self.digest(name, nonce);
-        let bucket = &mut self.buckets[digest as usize % BUCKETS];
-        bucket.rotate_right(1);
-        bucket[0] = digest;
+        let place = &mut self.places.get_or_insert_with(|| Box::new([0; BUCKETS]))[digest as usize % BUCKETS];
+        match usize::from(*place) {
+            0 => {
+                let entries = [digest, 0];
+                let at = match self.free.pop() {
+                    Some(at) => {
+                        self.few[usize::from(at)] = entries;
+                        at
+                    }
+                    None => {
+                        grow(&mut self.few);
+                        self.few.push(entries);
+                        self.few.len() as u16 - 1
+                    }
+                };
+                *place = at + 1;
+            }
+            at @ 1..=BUCKETS => {
+                let [newest, oldest] = self.few[at - 1];
+                if oldest == 0 {
+                    self.few[at - 1] = [digest, newest];
+                    return;
+                }
+                self.free.push(*place - 1);
+                grow(&mut self.full);
+                *place = (BUCKETS + 1 + self.full.len()) as u16;
+                self.full.push([digest, newest, oldest, 0, 0, 0, 0, 0]);
+            }
+            at => {
+                let bucket = &mut self.full[at - BUCKETS - 1];
+                bucket.rotate_right(1);
+                bucket[0] = digest;
+            }
+        }
     }
 
     /// Whether the nonce is in the list.
     #[inline]
     pub(crate) fn contains(&self, name: NameId, nonce: u32) -> bool {
-        !self.buckets.is_empty() && {
-            let digest = self.digest(name, nonce);
-            self.buckets[digest as usize % BUCKETS].contains(&digest)
-        }
+        let Some(places) = &self.places else { return false };
+        let digest = self.digest(name, nonce);
+        let bucket = match usize::from(places[digest as usize % BUCKETS]) {
+            0 => return false,
+            at @ 1..=BUCKETS => &self.few[at - 1][..],
+            at => &self.full[at - BUCKETS - 1][..],
+        };
+        bucket.contains(&digest)
     }
 
     /// Forgets all.
     pub(crate) fn clear(&mut self) {
-        self.buckets.fill([0; BUCKET_ENTRIES]);
+        self.places = None;
+        self.few.clear();
+        self.free.clear();
+        self.full.clear();
     }
 }
 
@@ -70,7 +115,34 @@ mod tests {
         assert!(!dead.contains(name(5), 36));
         let known = (0..100_000).filter(|&i| dead.contains(name(i), i * 7)).count();
         assert!((3500..=BUCKET_ENTRIES * BUCKETS).contains(&known), "{known}");
+        assert_eq!((dead.full.len(), dead.free.len()), (BUCKETS, dead.few.len()));
         dead.clear();
         assert!(!dead.contains(name(99_999), 99_999 * 7));
+    }
+
+    #[test]
+    fn a_few_nonces_take_memory_for_their_buckets_alone() {
+        let mut dead = DeadNonces::default();
+        let name = NameId { flow: FlowId(1), segment: 0 };
+        (0..3).for_each(|nonce| dead.insert(name, nonce));
+        assert!(dead.few.capacity() <= 4 && dead.full.capacity() <= 4);
+    }
+
+    #[test]
+    fn each_bucket_has_the_last_eight_of_its_nonces() {
+        let mut dead = DeadNonces::default();
+        let mut buckets = vec![std::collections::VecDeque::new(); BUCKETS];
+        let name = NameId { flow: FlowId(3), segment: 9 };
+        for nonce in 0..10_000 {
+            dead.insert(name, nonce);
+            let bucket = &mut buckets[dead.digest(name, nonce) as usize % BUCKETS];
+            bucket.push_front(nonce);
+            bucket.truncate(BUCKET_ENTRIES);
+            if nonce % 97 == 0 {
+                let known = (0..=nonce).filter(|&nonce| dead.contains(name, nonce)).count();
+                assert_eq!(known, buckets.iter().map(|bucket| bucket.len()).sum::<usize>());
+            }
+        }
+        assert!(buckets.iter().flatten().all(|&nonce| dead.contains(name, nonce)));
     }
 }

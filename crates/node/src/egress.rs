@@ -16,6 +16,7 @@
 
 use crate::config::{FaceConfig, Transmit};
 use crate::counters::{DropCause, FaceCounters};
+use crate::growth::grow_queue;
 use crate::outbox::Outbox;
 use crate::rate_trace::TraceCursor;
 use ndnweir_core::ctx::{Ctx, Rng, Trace};
@@ -419,6 +420,7 @@ impl Egress {
             self.departs(kind, flow, size, now, start, trace);
             return;
         }
+        grow_queue(&mut self.ring);
         self.ring.push_back(SettledPacket { joined: now, start, size, flow, kind });
         self.ring_bytes += bytes;
         self.data += u32::from(kind == Kind::Data);

@@ -18,9 +18,13 @@ pub(crate) struct Face {
     pub(crate) interests_in: PacketCount,
     /// Flows with pending Interests from here; kept when the node has a meter or shapers.
     pub(crate) flows: FlowCounter,
-    /// The marker in place of the scheme's, to build it again after a crash.
+    /// Components in place of the scheme's, to build them again after a crash. Few faces have any.
+    pub(crate) own: Option<Box<OwnQueue>>,
+}
+
+/// Components of one face's queue in place of the scheme's.
+pub(crate) struct OwnQueue {
     pub(crate) marker: Option<ComponentChoice<MarkerParams>>,
-    /// Likewise its discipline.
     pub(crate) discipline: Option<ComponentChoice<DisciplineParams>>,
 }
 

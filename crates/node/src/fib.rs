@@ -8,10 +8,49 @@ use ndnweir_core::strategy::NextHop;
 
 const UNBOUND: u32 = u32::MAX;
 
+/// The next hops of one prefix. Large networks have millions of these, most with one hop: they take 16 bytes, and more
+/// only beyond the first hop.
+#[derive(Clone, Debug)]
+enum Hops {
+    One(NextHop),
+    /// None or several.
+    Others(Box<[NextHop]>),
+}
+
+const _: () = assert!(size_of::<Hops>() == 16);
+
+impl Hops {
+    fn none() -> Hops {
+        Hops::Others(Box::default())
+    }
+
+    fn of(hops: Vec<NextHop>) -> Hops {
+        match hops[..] {
+            [hop] => Hops::One(hop),
+            _ => Hops::Others(hops.into_boxed_slice()),
+        }
+    }
+
+    #[inline]
+    fn as_slice(&self) -> &[NextHop] {
+        match self {
+            Hops::One(hop) => std::slice::from_ref(hop),
+            Hops::Others(hops) => hops,
+        }
+    }
+
+    fn as_mut_slice(&mut self) -> &mut [NextHop] {
+        match self {
+            Hops::One(hop) => std::slice::from_mut(hop),
+            Hops::Others(hops) => hops,
+        }
+    }
+}
+
 /// The table.
 #[derive(Clone, Debug)]
 pub(crate) struct Fib {
-    hops: Vec<Vec<NextHop>>,
+    hops: Vec<Hops>,
     flows: Vec<u32>,
 }
 
@@ -20,7 +59,7 @@ impl Fib {
     pub(crate) const MAX_FLOWS: u32 = 1 << 24;
 
     pub(crate) fn new(prefixes: usize) -> Fib {
-        Fib { hops: vec![Vec::new(); prefixes], flows: Vec::new() }
+        Fib { hops: vec![Hops::none(); prefixes], flows: Vec::new() }
     }
 
     /// How many prefixes there are.
@@ -31,30 +70,28 @@ impl Fib {
     /// The next hops of a prefix; none for one that does not exist.
     #[inline]
     pub(crate) fn hops(&self, prefix: PrefixId) -> &[NextHop] {
-        self.hops.get(prefix.index()).map_or(&[], Vec::as_slice)
+        self.hops.get(prefix.index()).map_or(&[], Hops::as_slice)
     }
 
     /// Replaces the next hops of a prefix, cheapest first, those of equal cost as given. Whether there is such a
     /// prefix.
     pub(crate) fn set(&mut self, prefix: PrefixId, hops: impl Iterator<Item = NextHop>) -> bool {
         let Some(entry) = self.hops.get_mut(prefix.index()) else { return false };
-        entry.clear();
-        entry.extend(hops);
-        // Large networks have millions of entries, most with one next hop.
-        entry.shrink_to_fit();
-        entry.sort_by_key(|hop| hop.cost);
+        let mut hops: Vec<NextHop> = hops.collect();
+        hops.sort_by_key(|hop| hop.cost);
+        *entry = Hops::of(hops);
         true
     }
 
     /// How many prefixes have next hops.
     pub(crate) fn entries(&self) -> usize {
-        self.hops.iter().filter(|hops| !hops.is_empty()).count()
+        self.hops.iter().filter(|hops| !hops.as_slice().is_empty()).count()
     }
 
     /// Changes all costs of a prefix, or none if `costs` are not for exactly its next hops. Of equal costs the previous
     /// best comes first, then the lower face. Whether they were changed.
     pub(crate) fn set_costs(&mut self, prefix: PrefixId, costs: &[NextHop]) -> bool {
-        let Some(entry) = self.hops.get_mut(prefix.index()) else { return false };
+        let Some(entry) = self.hops.get_mut(prefix.index()).map(Hops::as_mut_slice) else { return false };
         let new = |hop: &NextHop| costs.iter().find(|new| new.face == hop.face).map(|new| new.cost);
         let Some(best) = entry.first().map(|hop| hop.face) else { return false };
         if costs.len() != entry.len() || !entry.iter().all(|hop| new(hop).is_some()) {

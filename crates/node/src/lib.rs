@@ -62,6 +62,7 @@ pub mod fib_tree;
 mod flows;
 pub mod forwarder;
 pub mod fragments;
+pub mod growth;
 pub mod header;
 mod index;
 pub mod keyed;

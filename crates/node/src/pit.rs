@@ -11,6 +11,7 @@ mod view;
 
 pub(crate) use self::record::InRecord;
 use self::view::View;
+use crate::growth::grow;
 use crate::index::{Index, Taken, Vacant};
 use crate::keyed::NumberHash;
 use crate::shares::{FaceClass, Rejection, ShareLimits, Shares};
@@ -175,6 +176,7 @@ impl Pit {
             ins_spilled: false,
         };
         let slot = if self.free == NIL {
+            grow(&mut self.entries);
             self.entries.push(entry);
             (self.entries.len() - 1) as u32
         } else {
@@ -184,8 +186,9 @@ impl Pit {
             slot
         };
         if self.with_fields {
-            if self.fields.len() <= slot as usize {
-                self.fields.resize(slot as usize + 1, Fields::default());
+            while self.fields.len() <= slot as usize {
+                grow(&mut self.fields);
+                self.fields.push(Fields::default());
             }
             self.fields[slot as usize] = packet.fields;
         }

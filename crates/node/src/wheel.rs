@@ -5,6 +5,7 @@
 //! long before, are touched twice. Lists are intrusive and circular; timers are numbered by the caller (slab slots),
 //! one deadline each, so a number that is used again never fires for its former timer.
 
+use crate::growth::grow;
 use ndnweir_core::units::Time;
 
 const BITS: u32 = 6;
@@ -24,7 +25,8 @@ struct ListEntry {
 #[derive(Clone, Debug)]
 pub(crate) struct Wheel {
     links: Vec<ListEntry>,
-    heads: Box<[[u32; SLOTS]; LEVELS]>,
+    /// By level up to the highest that was used: most timers of a node are of a few seconds and need six levels.
+    heads: Vec<[u32; SLOTS]>,
     occupied: [u64; LEVELS],
     /// The levels that have timers.
     levels: u16,
@@ -36,21 +38,15 @@ pub(crate) struct Wheel {
 
 impl Wheel {
     pub(crate) fn new() -> Wheel {
-        Wheel {
-            links: Vec::new(),
-            heads: Box::new([[NIL; SLOTS]; LEVELS]),
-            occupied: [0; LEVELS],
-            levels: 0,
-            elapsed: 0,
-            next: Time::NEVER,
-        }
+        Wheel { links: Vec::new(), heads: Vec::new(), occupied: [0; LEVELS], levels: 0, elapsed: 0, next: Time::NEVER }
     }
 
     /// Sets timer `id` to `at`, in place of its former deadline. `now` keeps the wheel's time close to the caller's.
     #[inline(always)]
     pub(crate) fn set(&mut self, id: u32, at: Time, now: Time) {
-        if id as usize >= self.links.len() {
-            self.links.resize(id as usize + 1, ListEntry { at: 0, prev: NIL, next: NIL });
+        while id as usize >= self.links.len() {
+            grow(&mut self.links);
+            self.links.push(ListEntry { at: 0, prev: NIL, next: NIL });
         }
         if self.links[id as usize].next != NIL {
             self.cancel(id);
@@ -142,7 +138,7 @@ impl Wheel {
 
     /// Bytes of memory it uses.
     pub(crate) fn memory(&self) -> usize {
-        self.links.capacity() * size_of::<ListEntry>() + size_of::<[[u32; SLOTS]; LEVELS]>()
+        self.links.capacity() * size_of::<ListEntry>() + self.heads.capacity() * size_of::<[u32; SLOTS]>()
     }
 
     #[cold]
@@ -167,7 +163,7 @@ impl Wheel {
     #[inline]
     fn link(&mut self, id: u32) {
         let (level, slot) = self.place(self.links[id as usize].at);
-        let head = self.heads[level][slot];
+        let head = self.heads.get(level).map_or(NIL, |heads| heads[slot]);
         if head == NIL {
             return self.begin(id, level, slot);
         }
@@ -181,6 +177,10 @@ impl Wheel {
     #[cold]
     #[inline(never)]
     fn begin(&mut self, id: u32, level: usize, slot: usize) {
+        if level >= self.heads.len() {
+            self.heads.reserve_exact(level + 1 - self.heads.len());
+            self.heads.resize(level + 1, [NIL; SLOTS]);
+        }
         self.heads[level][slot] = id;
         self.occupied[level] |= 1 << slot;
         self.levels |= 1 << level;

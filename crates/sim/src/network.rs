@@ -14,6 +14,7 @@ use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 pub use ndnweir_link::{Arq, BurstLoss, Impairment, RateTrace};
 pub use ndnweir_node::requests::Retry;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// A node of the topology.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -145,26 +146,23 @@ impl Network {
         first.and_then(|object| self.names.objects.get(object as usize)).or(prefix).map_or("/", String::as_str)
     }
 
-    /// The rate of the fastest link into a node; none if it has no link or one without a rate.
-    pub fn inward_rate(&self, node: usize) -> Option<Rate> {
-        let inward = self.links.iter().filter_map(|link| match (link.a == node, link.b == node) {
-            (true, _) => Some(&link.backward),
-            (_, true) => Some(&link.forward),
-            _ => None,
-        });
-        let rates: Option<Vec<Rate>> = inward.map(|direction| direction.rate).collect();
-        rates?.into_iter().max()
+    /// By node: the rate of the fastest link into it; none if it has no link or one without a rate.
+    pub fn inward_rates(&self) -> Vec<Option<Rate>> {
+        let mut fastest = vec![None; self.nodes.len()];
+        let mut unlimited = vec![false; self.nodes.len()];
+        for link in &self.links {
+            for (node, direction) in [(link.a, &link.backward), (link.b, &link.forward)] {
+                fastest[node] = fastest[node].max(direction.rate);
+                unlimited[node] |= direction.rate.is_none();
+            }
+        }
+        fastest.into_iter().zip(unlimited).map(|(rate, unlimited)| rate.filter(|_| !unlimited)).collect()
     }
 
     /// The flows, by the [`ndnweir_core::ids::FlowId`] that packets of a run carry.
     pub fn flows(&self) -> Vec<NameGroup> {
-        let mut flows = Vec::new();
-        for flow in self.consumers.iter().map(Consumer::flow) {
-            if !flows.contains(&flow) {
-                flows.push(flow);
-            }
-        }
-        flows
+        let mut known = BTreeSet::new();
+        self.consumers.iter().map(Consumer::flow).filter(|flow| known.insert(*flow)).collect()
     }
 }
 

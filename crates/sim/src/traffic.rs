@@ -91,7 +91,7 @@ pub struct Consumer {
 }
 
 /// A group of names: an object, or a whole catalogue of single-segment objects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NameGroup {
     /// The prefix.
     pub prefix: u32,

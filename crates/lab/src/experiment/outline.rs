@@ -1,6 +1,6 @@
 //! The description of a scenario in results, but for what has to be computed from it.
 
-use crate::metrics::{MAX_BINS, bin_width};
+use crate::metrics::{MAX_BINS, SERIES_BYTES, Subjects, bin_width};
 use crate::results;
 use crate::results::{ConsumerInfo, LinkInfo, NodeInfo};
 use ndnweir_core::units::{Bytes, Duration, Rate};
@@ -53,11 +53,17 @@ pub(super) fn outline(scenario: &Scenario) -> results::ScenarioInfo {
         deadline_ms: c.deadline.map(Duration::millis),
         flows: None,
     });
-    let bin = bin_width(run.sample, run.duration);
+    let subjects =
+        Subjects { links: 2 * scenario.links.len(), nodes: scenario.nodes.len(), consumers: scenario.consumers.len() };
+    let bin = bin_width(run.sample, run.duration, subjects);
     let mut notes: Vec<String> = scenario.notes.iter().map(in_one_line).collect();
     if bin != run.sample {
+        let reason = match bin == bin_width(run.sample, run.duration, Subjects::default()) {
+            true => format!("more than {MAX_BINS}"),
+            false => format!("more than the {} MiB of memory for the series of a run", SERIES_BYTES >> 20),
+        };
         notes.push(format!(
-            "{} of series at one value every {} are more than {MAX_BINS}: there is one every {bin}",
+            "{} of series at one value every {} are {reason}: there is one every {bin}",
             run.duration, run.sample
         ));
     }

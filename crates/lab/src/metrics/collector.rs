@@ -2,8 +2,9 @@
 
 mod series;
 
+use super::bins::bin_width;
 use super::flows::{BinClock, FlowGather};
-use super::gather::{ConsumerGather, LinkGather, overhead};
+use super::gather::{ConsumerGather, LinkGather, PathRoom, overhead};
 use super::recovery::recoveries;
 use super::stats::mbps;
 use super::tables::{HopGather, NodeGather, PacketGather, PathLengths};
@@ -15,17 +16,8 @@ use ndnweir_sim::observer::{
 };
 use std::collections::BTreeMap;
 
-/// Maximum number of bins in a run; the width is increased accordingly.
-pub const MAX_BINS: u64 = 20_000;
 /// Maximum number of scheme events kept in one run; further ones are only counted.
 const MAX_EVENTS: usize = 1_000_000;
-
-/// The bin width of a run of this length: `wanted`, or its smallest multiple with at most [`MAX_BINS`] bins.
-pub fn bin_width(wanted: Duration, length: Duration) -> Duration {
-    let wanted = wanted.nanos().max(1);
-    let bins = length.nanos().div_ceil(wanted);
-    Duration::from_nanos(wanted.saturating_mul(bins.div_ceil(MAX_BINS).max(1)))
-}
 
 /// Turns one run's observations into a [`Run`].
 ///
@@ -34,6 +26,8 @@ pub fn bin_width(wanted: Duration, length: Duration) -> Duration {
 pub struct Collector {
     setup: Setup,
     bins: usize,
+    /// Samples, by bin.
+    samples: Vec<u32>,
     consumers: Vec<ConsumerGather>,
     links: Vec<LinkGather>,
     packets: Vec<PacketGather>,
@@ -44,6 +38,7 @@ pub struct Collector {
     flows: Vec<Option<FlowGather>>,
     lengths: PathLengths,
     shares: BTreeMap<(u32, u32, u32), Vec<f64>>,
+    path_room: PathRoom,
     paths: BTreeMap<PathId, String>,
     events: Vec<ComponentEvent>,
     events_dropped: u64,
@@ -59,19 +54,21 @@ impl Collector {
     pub fn new(mut setup: Setup) -> Collector {
         setup.to = setup.to.max(setup.from);
         let length = setup.to.since(Time::ZERO).nanos();
-        setup.bin = bin_width(setup.bin, Duration::from_nanos(length));
+        setup.bin = bin_width(setup.bin, Duration::from_nanos(length), setup.subjects());
         let width = setup.bin.nanos();
         let bins = length.div_ceil(width) as usize;
         Collector {
             bins,
             consumers: setup.consumers.iter().map(|_| ConsumerGather::new(bins)).collect(),
-            links: setup.links.iter().map(|_| LinkGather::new(bins)).collect(),
+            samples: vec![0; bins],
+            links: setup.links.iter().map(|_| LinkGather::default()).collect(),
             packets: setup.links.iter().map(|_| PacketGather::default()).collect(),
             nodes: Vec::new(),
             hops: setup.consumers.iter().map(|_| HopGather::new(bins)).collect(),
             flows: setup.consumers.iter().map(|c| Some(FlowGather::new(c.flows.clone()?, bins))).collect(),
             lengths: PathLengths::default(),
             shares: BTreeMap::new(),
+            path_room: PathRoom::new(bins),
             paths: BTreeMap::new(),
             events: Vec::new(),
             events_dropped: 0,
@@ -205,7 +202,7 @@ impl Observer for Collector {
         let (bin, window) = (self.bin(delivery.at), self.window(delivery.at));
         if let Some(gather) = self.consumers.get_mut(delivery.consumer.0 as usize) {
             let deadline = self.setup.consumers[delivery.consumer.0 as usize].deadline;
-            gather.delivered(delivery, bin, window, self.bins, deadline);
+            gather.delivered(delivery, bin, window, &mut self.path_room, deadline);
         }
         if let (Some(bin), Some(hops)) = (bin, self.lengths.get(delivery.path))
             && let Some(gather) = self.hops.get_mut(delivery.consumer.0 as usize)
@@ -254,14 +251,17 @@ impl Observer for Collector {
         let middle = Time::from_nanos(self.last.nanos() / 2 + snapshot.at.nanos() / 2);
         // A second sample at the same time (the final one) changes states, but not the bin of its differences.
         let (bin, warm) = (self.bin(middle), snapshot.at <= self.setup.from);
+        if let Some(bin) = bin {
+            self.samples[bin] += 1;
+        }
         for (gather, counters) in self.links.iter_mut().zip(snapshot.links) {
-            gather.sample(counters, bin, warm);
+            gather.sample(counters, self.bins, bin, warm);
         }
         for (gather, counters) in self.packets.iter_mut().zip(snapshot.links) {
             gather.sample(counters, self.bins, bin);
         }
         if self.nodes.is_empty() {
-            self.nodes = snapshot.nodes.iter().map(|_| NodeGather::new(self.bins)).collect();
+            self.nodes = snapshot.nodes.iter().map(|_| NodeGather::default()).collect();
         }
         for (gather, counters) in self.nodes.iter_mut().zip(snapshot.nodes) {
             gather.sample(counters, self.bins, bin, warm);

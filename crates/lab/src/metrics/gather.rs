@@ -1,5 +1,6 @@
 //! The state that is collected during a run about one consumer and one link.
 
+use super::counts::Counts;
 use super::stats::mbps;
 use super::{Histogram, LinkSetup, Setup, convergence, rebin};
 use crate::results::{ConsumerRun, DeadlineRun, LinkRun, PathRun};
@@ -12,6 +13,9 @@ use std::ops::Range;
 const MAX_PATHS: usize = 8;
 /// Number of paths of one consumer that are counted; later ones are added to the rest immediately.
 const TRACKED_PATHS: usize = 256;
+/// Bytes that the series of all consumers' paths take at most: when they are used up, the first path of a consumer and
+/// its rest still have a series, and other paths are added to that.
+const PATH_BYTES: usize = 64 << 20;
 
 /// Mean of the values in each bin.
 #[derive(Default)]
@@ -40,6 +44,18 @@ struct PathGather {
     id: Option<PathId>,
     window_bits: u64,
     bits: Vec<u64>,
+}
+
+/// How many more paths can have a series of so many bins.
+pub(super) struct PathRoom {
+    bins: usize,
+    left: usize,
+}
+
+impl PathRoom {
+    pub(super) fn new(bins: usize) -> PathRoom {
+        PathRoom { bins, left: PATH_BYTES / size_of::<u64>() / bins.max(1) }
+    }
 }
 
 pub(super) struct ConsumerGather {
@@ -98,12 +114,12 @@ impl ConsumerGather {
         delivery: &Delivery,
         bin: Option<usize>,
         window: bool,
-        bins: usize,
+        room: &mut PathRoom,
         deadline: Option<Duration>,
     ) {
         let arrival = &delivery.arrival;
         let bits = arrival.payload.bits();
-        let path = self.path(delivery.path, bins);
+        let path = self.path(delivery.path, room);
         if window {
             self.paths[path].window_bits += bits;
             self.window_bits += bits;
@@ -133,17 +149,19 @@ impl ConsumerGather {
 
     /// The position of a path; consecutive packets mostly share one, so a linear search that moves hits towards the
     /// front is the fastest lookup.
-    fn path(&mut self, id: PathId, bins: usize) -> usize {
+    fn path(&mut self, id: PathId, room: &mut PathRoom) -> usize {
         if let Some(found) = self.paths.iter().position(|p| p.id == Some(id)) {
             return found;
         }
-        let id = (self.paths.len() < TRACKED_PATHS).then_some(id);
+        let tracked = self.paths.is_empty() || (self.paths.len() < TRACKED_PATHS && room.left > 0);
+        let id = tracked.then_some(id);
         if id.is_none()
             && let Some(rest) = self.paths.iter().position(|p| p.id.is_none())
         {
             return rest;
         }
-        self.paths.push(PathGather { id, window_bits: 0, bits: vec![0; bins] });
+        room.left = room.left.saturating_sub(1);
+        self.paths.push(PathGather { id, window_bits: 0, bits: vec![0; room.bins] });
         self.paths.len() - 1
     }
 
@@ -287,61 +305,48 @@ pub(super) fn overhead(interests: u64, interest_bytes: u64, content_bits: u64) -
     (content_bits > 0).then(|| (interests as f64 * interest_bytes as f64 * 8.0) / content_bits as f64)
 }
 
+#[derive(Default)]
 pub(super) struct LinkGather {
-    data_bits: Vec<u64>,
-    interest_bits: Vec<u64>,
-    pub(super) overflow_bits: Vec<u64>,
-    marks: Vec<u64>,
-    nacks: Vec<u64>,
-    queue: Means,
-    sojourn: Vec<(u128, u64)>,
-    sojourn_max: Vec<f64>,
+    data_bits: Counts,
+    interest_bits: Counts,
+    pub(super) overflow_bits: Counts,
+    marks: Counts,
+    nacks: Counts,
+    /// Packets waiting, added up over samples.
+    queue: Counts,
+    /// Packets that departed, what they had waited together and the longest of these waits, in ns.
+    departed: Counts,
+    waited: Counts,
+    longest_waits: Counts,
     longest: Duration,
     queue_sum: f64,
     queue_count: u64,
     queue_max: u32,
-    base: LinkCounters,
+    /// At the start of the window; none if nothing was counted by then.
+    base: Option<Box<LinkCounters>>,
     last: LinkCounters,
 }
 
 impl LinkGather {
-    pub(super) fn new(bins: usize) -> LinkGather {
-        LinkGather {
-            data_bits: vec![0; bins],
-            interest_bits: vec![0; bins],
-            overflow_bits: vec![0; bins],
-            marks: vec![0; bins],
-            nacks: vec![0; bins],
-            queue: Means::new(bins),
-            sojourn: vec![(0, 0); bins],
-            sojourn_max: vec![f64::NAN; bins],
-            longest: Duration::ZERO,
-            queue_sum: 0.0,
-            queue_count: 0,
-            queue_max: 0,
-            base: LinkCounters::default(),
-            last: LinkCounters::default(),
-        }
-    }
-
-    pub(super) fn sample(&mut self, now: &LinkCounters, bin: Option<usize>, warm: bool) {
+    pub(super) fn sample(&mut self, now: &LinkCounters, bins: usize, bin: Option<usize>, warm: bool) {
         let last = &self.last;
         if let Some(bin) = bin {
-            self.data_bits[bin] += now.data_bits.saturating_sub(last.data_bits);
-            self.interest_bits[bin] += now.interest_bits.saturating_sub(last.interest_bits);
-            self.overflow_bits[bin] += now.overflow_data_bits.saturating_sub(last.overflow_data_bits);
-            self.marks[bin] += now.data_marks.saturating_sub(last.data_marks);
-            self.nacks[bin] += now.nack_packets.saturating_sub(last.nack_packets);
-            self.queue.add(bin, f64::from(now.queue_packets));
+            self.data_bits.add(bins, bin, now.data_bits.saturating_sub(last.data_bits));
+            self.interest_bits.add(bins, bin, now.interest_bits.saturating_sub(last.interest_bits));
+            self.overflow_bits.add(bins, bin, now.overflow_data_bits.saturating_sub(last.overflow_data_bits));
+            self.marks.add(bins, bin, now.data_marks.saturating_sub(last.data_marks));
+            self.nacks.add(bins, bin, now.nack_packets.saturating_sub(last.nack_packets));
+            self.queue.add(bins, bin, now.queue_packets.into());
             let departed = now.sojourn_count.saturating_sub(last.sojourn_count);
-            self.sojourn[bin].0 += now.sojourn_sum.saturating_sub(last.sojourn_sum);
-            self.sojourn[bin].1 += departed;
+            let waited = now.sojourn_sum.saturating_sub(last.sojourn_sum);
+            self.departed.add(bins, bin, departed);
+            self.waited.add(bins, bin, u64::try_from(waited).unwrap_or(u64::MAX));
             if departed > 0 {
-                self.sojourn_max[bin] = self.sojourn_max[bin].max(now.sojourn_max.millis());
+                self.longest_waits.raise(bins, bin, now.sojourn_max.nanos());
             }
         }
         if warm {
-            self.base = *now;
+            self.base = (*now != LinkCounters::default()).then(|| Box::new(*now));
         } else {
             self.longest = self.longest.max(now.sojourn_max);
             self.queue_sum += f64::from(now.queue_packets);
@@ -351,12 +356,12 @@ impl LinkGather {
         self.last = *now;
     }
 
-    pub(super) fn rate(&self, bits: &[u64], bin: usize, width: f64) -> f64 {
-        mbps(bits[bin] as f64, width)
+    pub(super) fn rate(&self, bits: &Counts, bin: usize, width: f64) -> f64 {
+        mbps(bits.get(bin) as f64, width)
     }
 
     pub(super) fn finish(&self, setup: &LinkSetup, sampled: Duration) -> LinkRun {
-        let (a, b) = (&self.base, &self.last);
+        let (a, b) = (self.base.as_deref().copied().unwrap_or_default(), &self.last);
         let capacity = setup.rate.bps() as f64 * sampled.secs();
         let part = |bits: u64| {
             if capacity > 0.0 { bits as f64 / capacity } else { 0.0 }
@@ -385,22 +390,44 @@ impl LinkGather {
         }
     }
 
-    /// One column for each metric of `SeriesKind::Links`.
-    pub(super) fn columns(&self, bins: &Range<usize>, width: f64) -> Vec<Vec<f64>> {
-        let rates = |v: &[u64]| v[bins.clone()].iter().map(|b| mbps(*b as f64, width)).collect();
-        let counts = |v: &[u64]| v[bins.clone()].iter().map(|n| *n as f64).collect();
-        let mean = |&(sum, n): &(u128, u64)| {
-            if n > 0 { sum as f64 / n as f64 / 1e6 } else { f64::NAN }
+    /// One column for each metric of `SeriesKind::Links`; `samples` by bin.
+    pub(super) fn columns(&self, bins: &Range<usize>, width: f64, samples: &[u32]) -> Vec<Vec<f64>> {
+        let rates = |bits: &Counts| bins.clone().map(|bin| self.rate(bits, bin, width)).collect();
+        let of_departed = |value: &dyn Fn(usize, f64) -> f64| {
+            let value = |bin| match self.departed.get(bin) {
+                0 => f64::NAN,
+                departed => value(bin, departed as f64),
+            };
+            bins.clone().map(value).collect()
         };
         vec![
             rates(&self.data_bits),
             rates(&self.interest_bits),
-            self.queue.column(bins),
-            self.sojourn[bins.clone()].iter().map(mean).collect(),
-            self.sojourn_max[bins.clone()].to_vec(),
+            self.queue.means(bins, samples),
+            of_departed(&|bin, departed| self.waited.get(bin) as f64 / departed / 1e6),
+            of_departed(&|bin, _| Duration::from_nanos(self.longest_waits.get(bin)).millis()),
             rates(&self.overflow_bits),
-            counts(&self.marks),
-            counts(&self.nacks),
+            self.marks.column(bins),
+            self.nacks.column(bins),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn when_the_room_of_paths_is_used_up_each_consumer_has_its_first_path_and_the_rest() {
+        let mut room = PathRoom { bins: 2, left: 2 };
+        let (mut a, mut b) = (ConsumerGather::new(2), ConsumerGather::new(2));
+        let places = [1, 2, 3, 4, 2].map(|id| a.path(PathId(id), &mut room));
+        assert_eq!((places, room.left), ([0, 1, 2, 2, 1], 0));
+        assert_eq!([7, 8, 9, 7].map(|id| b.path(PathId(id), &mut room)), [0, 1, 1, 0]);
+        let ids = |gather: &ConsumerGather| gather.paths.iter().map(|path| path.id).collect::<Vec<_>>();
+        assert_eq!(ids(&a), [Some(PathId(1)), Some(PathId(2)), None]);
+        assert_eq!(ids(&b), [Some(PathId(7)), None]);
+        // 64 MiB are 13,981 series of 600 bins.
+        assert_eq!(PathRoom::new(600).left, 13_981);
     }
 }

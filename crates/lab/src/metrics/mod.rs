@@ -3,7 +3,9 @@
 //! Every metric's definition is in `docs/metrics.md`; the code here is its only implementation.
 //! Rates are in 10⁶ bit/s, delays in ms, times in s. *Goodput* counts content bytes, *utilisation* wire bits.
 
+mod bins;
 mod collector;
+mod counts;
 mod episodes;
 mod flows;
 mod gather;
@@ -13,7 +15,8 @@ mod stats;
 mod tables;
 mod waits;
 
-pub use collector::{Collector, MAX_BINS, bin_width};
+pub use bins::{MAX_BINS, SERIES_BYTES, Subjects, bin_width};
+pub use collector::Collector;
 pub use episodes::{Episode, convergence, episodes, rebin};
 pub use setup::{ConsumerSetup, LinkSetup, Setup};
 pub use stats::{Histogram, jain, worst_share};

@@ -1,5 +1,6 @@
 //! The collector's input about a scenario.
 
+use super::bins::Subjects;
 use crate::results::{FlowsInfo, ScenarioInfo};
 use ndnweir_core::units::{Duration, Rate, Time};
 
@@ -48,8 +49,8 @@ pub struct Setup {
     pub from: Time,
     /// End of the measurement window and of the series.
     pub to: Time,
-    /// Width of the bins of every series; a multiple of the sampling interval. It is increased so that a run has at
-    /// most 20 000 bins.
+    /// Width of the bins of every series; a multiple of the sampling interval. It is increased as
+    /// [`super::bin_width`] has it.
     pub bin: Duration,
     /// When the network changes, in s, each instant once.
     pub changes: Vec<f64>,
@@ -57,6 +58,13 @@ pub struct Setup {
     pub interest_bytes: u64,
     /// Keys of scheme events to keep.
     pub events: Vec<String>,
+}
+
+impl Setup {
+    /// How many there are of what has series.
+    pub(super) fn subjects(&self) -> Subjects {
+        Subjects { links: self.links.len(), nodes: self.nodes.len(), consumers: self.consumers.len() }
+    }
 }
 
 fn time(s: f64) -> Time {

@@ -39,30 +39,77 @@ pub(super) fn middle(index: usize, bits: u32) -> f64 {
 /// Buckets that get memory together.
 const STRETCH: usize = 32;
 
-/// Counts by bucket. Only stretches of buckets that have counts take memory: a large network has a histogram for each of
-/// its many links and consumers, whose values are near each other.
+/// The first values of a histogram that are kept singly: fewer take less memory so.
+const SINGLY: usize = 256;
+
+/// Counts by bucket. A large network has a histogram for each of its many links and consumers: the buckets of the first
+/// values are kept as they come, then stretches of buckets that have counts take memory, as values are near each other.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Buckets(Vec<Option<Box<[u32; STRETCH]>>>);
+pub(super) struct Buckets {
+    /// Buckets of single values, up to [`SINGLY`].
+    few: Vec<u32>,
+    /// The first stretch that has memory, if any has.
+    first: usize,
+    /// From it to the last that has.
+    stretches: Vec<Option<Box<[u32; STRETCH]>>>,
+}
 
 impl Buckets {
-    /// Adds to a bucket, up to 2³² − 1.
-    pub(super) fn add(&mut self, at: usize, more: u32) {
-        let stretch = at / STRETCH;
-        if stretch >= self.0.len() {
-            self.0.reserve_exact(stretch + 1 - self.0.len());
-            self.0.resize(stretch + 1, None);
+    /// Adds one to a bucket.
+    pub(super) fn count(&mut self, at: usize) {
+        if !self.stretches.is_empty() {
+            self.add(at, 1);
+        } else if self.few.len() < SINGLY {
+            self.few.push(at as u32);
+        } else {
+            self.spread();
+            self.add(at, 1);
         }
-        let count = &mut self.0[stretch].get_or_insert_with(|| Box::new([0; STRETCH]))[at % STRETCH];
+    }
+
+    /// Moves the single values to the counts.
+    #[cold]
+    #[inline(never)]
+    fn spread(&mut self) {
+        for at in std::mem::take(&mut self.few) {
+            self.add(at as usize, 1);
+        }
+    }
+
+    /// Adds to a bucket, up to 2³² − 1.
+    fn add(&mut self, at: usize, more: u32) {
+        let stretch = at / STRETCH;
+        if !(self.first..self.first + self.stretches.len()).contains(&stretch) {
+            self.cover(stretch);
+        }
+        let stretch = &mut self.stretches[stretch - self.first];
+        let count = &mut stretch.get_or_insert_with(|| Box::new([0; STRETCH]))[at % STRETCH];
         *count = count.saturating_add(more);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn cover(&mut self, stretch: usize) {
+        if self.stretches.is_empty() {
+            self.first = stretch;
+        }
+        let before = self.first.saturating_sub(stretch);
+        let length = (before + self.stretches.len()).max((stretch + 1).saturating_sub(self.first));
+        self.stretches.reserve_exact(length - self.stretches.len());
+        self.stretches.splice(0..0, std::iter::repeat_n(None, before));
+        self.stretches.resize(length, None);
+        self.first -= before;
     }
 
     /// The stretches that have counts, each with its first bucket.
     fn stretches(&self) -> impl Iterator<Item = (usize, &[u32; STRETCH])> {
-        let all = self.0.iter().enumerate();
+        let all = (self.first..).zip(&self.stretches);
         all.filter_map(|(at, counts)| Some((at * STRETCH, counts.as_deref()?)))
     }
 
     fn merge(&mut self, other: &Buckets) {
+        self.spread();
+        other.few.iter().for_each(|at| self.add(*at as usize, 1));
         for (first, counts) in other.stretches() {
             (first..).zip(counts).filter(|(_, n)| **n > 0).for_each(|(at, n)| self.add(at, *n));
         }
@@ -70,12 +117,17 @@ impl Buckets {
 
     /// All counts together.
     pub(super) fn total(&self) -> u64 {
-        self.stretches().flat_map(|(_, counts)| counts).map(|n| u64::from(*n)).sum()
+        self.few.len() as u64 + self.stretches().flat_map(|(_, counts)| counts).map(|n| u64::from(*n)).sum::<u64>()
     }
 
     /// The bucket that the `q`-quantile of `all` values is in, by the nearest-rank rule.
     pub(super) fn nearest_rank(&self, all: u64, q: f64) -> Option<usize> {
         let rank = ((q * all as f64).ceil() as u64).min(all).max(1);
+        if !self.few.is_empty() {
+            let mut few = self.few.clone();
+            few.sort_unstable();
+            return few.get(rank as usize - 1).map(|at| *at as usize);
+        }
         let mut seen = 0;
         self.stretches().find_map(|(first, counts)| {
             let at = counts.iter().position(|n| {
@@ -89,7 +141,9 @@ impl Buckets {
     /// Bytes that the counts take.
     #[cfg(test)]
     fn bytes(&self) -> usize {
-        self.0.len() * size_of::<usize>() + self.stretches().count() * size_of::<[u32; STRETCH]>()
+        self.few.capacity() * size_of::<u32>()
+            + self.stretches.len() * size_of::<usize>()
+            + self.stretches().count() * size_of::<[u32; STRETCH]>()
     }
 }
 
@@ -103,7 +157,7 @@ impl Histogram {
     pub fn record(&mut self, duration: Duration) {
         let ns = duration.nanos();
         let at = bucket(ns, SUB_BITS);
-        self.buckets.add(at, 1);
+        self.buckets.count(at);
         self.min = if self.count == 0 { ns } else { self.min.min(ns) };
         self.max = self.max.max(ns);
         self.count += 1;
@@ -186,11 +240,11 @@ mod tests {
     use crate::results::mean_sd;
 
     #[test]
-    fn a_histogram_of_delays_from_100_to_200_ms_takes_less_than_8_kb() {
+    fn a_histogram_of_delays_from_100_to_200_ms_takes_less_than_4_kb() {
         let mut all = Histogram::new();
         (0..100_000).for_each(|n| all.record(Duration::from_nanos(100_000_000 + 1_000 * n)));
-        // 18 octaves of 512 buckets below 2²⁷ ns: 304 stretches of 8 bytes up to 200 ms, and 24 of 128 bytes with counts.
-        assert!(all.buckets.bytes() < 8_000, "{}", all.buckets.bytes());
+        // From 100 to 200 ms there are 24 stretches of 32 buckets, each with 8 bytes and 128 for its counts.
+        assert!(all.buckets.bytes() < 4_000, "{}", all.buckets.bytes());
     }
 
     #[test]
@@ -209,6 +263,21 @@ mod tests {
     }
 
     #[test]
+    fn a_quantile_is_the_same_whether_values_are_kept_singly_or_counted() {
+        for n in [1, 2, SINGLY as u64 - 1, SINGLY as u64, SINGLY as u64 + 1, 1000] {
+            let (mut histogram, mut counted) = (Histogram::new(), Histogram::new());
+            let durations = || (0..n).map(|i| Duration::from_nanos(i * 7919 % n * 1_000_003));
+            durations().for_each(|duration| histogram.record(duration));
+            counted.merge(&histogram);
+            assert_eq!(histogram.buckets.few.is_empty(), n > SINGLY as u64);
+            assert!(counted.buckets.few.is_empty() && counted.buckets.total() == n && histogram.buckets.total() == n);
+            for q in [0.0, 0.3, 0.5, 0.99, 1.0] {
+                assert_eq!(histogram.quantile(q), counted.quantile(q), "{n}, {q}");
+            }
+        }
+    }
+
+    #[test]
     fn small_spans_are_kept_exactly() {
         for ns in [0, 1, 511, 512, 1023] {
             let mut histogram = Histogram::new();
@@ -221,7 +290,7 @@ mod tests {
     fn the_longest_span_is_recorded_without_overflow() {
         let mut histogram = Histogram::new();
         histogram.record(Duration::MAX);
-        assert!(histogram.buckets.0.len() < 40_000 / STRETCH);
+        assert!(histogram.buckets.stretches.len() < 40_000 / STRETCH);
         assert!(histogram.quantile(0.5).unwrap() > 1.8e19);
     }
 

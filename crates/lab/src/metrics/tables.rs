@@ -1,38 +1,18 @@
 //! The state that is collected during a run about nodes' tables, packets on links and hop counts.
 
+use super::counts::{Counts, Steps};
 use super::gather::Means;
 use crate::results::NodeRun;
 use ndnweir_sim::observer::{LinkCounters, NodeCounters, PathId};
 use std::ops::Range;
-
-/// Differences of a running total, by bin.
-#[derive(Default)]
-struct Steps {
-    bins: Vec<u64>,
-    last: u64,
-}
-
-impl Steps {
-    fn add(&mut self, bins: usize, bin: Option<usize>, total: u64) {
-        if let Some(bin) = bin {
-            self.bins.resize(bins, 0);
-            self.bins[bin] += total.saturating_sub(self.last);
-        }
-        self.last = total;
-    }
-
-    fn column(&self, bins: &Range<usize>) -> Vec<f64> {
-        bins.clone().map(|bin| self.bins.get(bin).map_or(0.0, |n| *n as f64)).collect()
-    }
-}
 
 /// The tables of one node.
 #[derive(Default)]
 pub(super) struct NodeGather {
     /// In the order of [`totals`].
     steps: [Steps; 7],
-    cached: Means,
-    pending: Means,
+    cached: Counts,
+    pending: Counts,
     /// Sums over the samples in the window.
     cached_sum: u64,
     pending_sum: u64,
@@ -49,10 +29,6 @@ fn totals(counters: &NodeCounters) -> [u64; 7] {
 }
 
 impl NodeGather {
-    pub(super) fn new(bins: usize) -> NodeGather {
-        NodeGather { cached: Means::new(bins), pending: Means::new(bins), ..NodeGather::default() }
-    }
-
     /// Whether any Interest reached the node; switches and idle nodes have no rows.
     pub(super) fn is_used(&self) -> bool {
         self.last.interests > 0
@@ -63,8 +39,8 @@ impl NodeGather {
             steps.add(bins, bin, total);
         }
         if let Some(bin) = bin {
-            self.cached.add(bin, now.cache as f64);
-            self.pending.add(bin, now.pit as f64);
+            self.cached.add(bins, bin, now.cache);
+            self.pending.add(bins, bin, now.pit);
         }
         if warm {
             self.base = *now;
@@ -99,9 +75,9 @@ impl NodeGather {
         }
     }
 
-    /// One column for each metric of `SeriesKind::Nodes`.
-    pub(super) fn columns(&self, bins: &Range<usize>) -> Vec<Vec<f64>> {
-        let states = [&self.cached, &self.pending].map(|means| means.column(bins));
+    /// One column for each metric of `SeriesKind::Nodes`; `samples` by bin.
+    pub(super) fn columns(&self, bins: &Range<usize>, samples: &[u32]) -> Vec<Vec<f64>> {
+        let states = [&self.cached, &self.pending].map(|sums| sums.means(bins, samples));
         self.steps.iter().map(|steps| steps.column(bins)).chain(states).collect()
     }
 }

@@ -35,7 +35,7 @@ impl<'a> Waits<'a> {
             && let Some(counts) = self.counts.get_mut(link.0 as usize)
         {
             let at = bucket(waiting.end.since(waiting.start).nanos(), SUB_BITS);
-            counts.add(at, 1);
+            counts.count(at);
         }
     }
 

@@ -1,6 +1,7 @@
 //! The comparison as a table in plain text.
 
-use super::{Aggregate, Comparison, Summary, aggregate};
+use super::aggregate::aggregate_of_runs;
+use super::{Aggregate, Comparison, Summary};
 use crate::text_table::{Column, Row, TableStyle, TextTable, Tone};
 use std::cmp::Ordering;
 
@@ -126,7 +127,7 @@ enum Show {
 ///
 /// With several seeds a cell is mean ± standard deviation.
 pub fn overview(comparison: &Comparison) -> (Vec<&'static str>, Vec<Vec<String>>) {
-    let all = aggregate(comparison);
+    let all = aggregate_of_runs(comparison);
     let shown = specs(comparison);
     let headings = std::iter::once("scheme").chain(shown.iter().map(|c| c.0)).collect();
     let row = |a: &Aggregate| {
@@ -180,7 +181,7 @@ pub fn ceilings(comparison: &Comparison) -> Vec<(&'static str, f64, Option<f64>)
 /// The table for a terminal: aligned columns, one row for each scheme, then the optima and remarks on the runs.
 pub fn table(comparison: &Comparison, sort: Sort, style: TableStyle) -> String {
     let (headings, rows) = overview(comparison);
-    let (all, specs) = (aggregate(comparison), specs(comparison));
+    let (all, specs) = (aggregate_of_runs(comparison), specs(comparison));
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by(|&a, &b| sort.compare(&all[a], &all[b]));
     let column = |(i, heading): (usize, &&str)| {

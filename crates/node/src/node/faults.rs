@@ -72,8 +72,8 @@ impl Node {
         self.strategies.rebuild(&plan.layout);
         self.meter = plan.scheme.meter(&mut layout);
         for face in &mut self.faces {
-            let marker = plan.marker(face.marker.as_ref());
-            let discipline = plan.discipline(face.discipline.as_ref());
+            let marker = plan.marker(face.own.as_ref().and_then(|own| own.marker.as_ref()));
+            let discipline = plan.discipline(face.own.as_ref().and_then(|own| own.discipline.as_ref()));
             face.egress.replace(now, Some(marker), Some(discipline), &mut self.out, &mut self.trace);
             face.shaper = plan.scheme.shaper(&mut layout);
         }

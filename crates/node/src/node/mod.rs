@@ -33,7 +33,7 @@ use crate::cs::ContentStore;
 use crate::dead::DeadNonces;
 use crate::egress::{Egress, Parts};
 use crate::error::{FaceError, StrategyError};
-use crate::face::Face;
+use crate::face::{Face, OwnQueue};
 use crate::fib::Fib;
 use crate::flows::FlowCounter;
 use crate::keyed::NumberHash;
@@ -190,6 +190,12 @@ impl Node {
         self.is_host = true;
     }
 
+    /// Makes room for exactly so many more faces.
+    pub fn reserve_faces(&mut self, more: usize) {
+        self.faces.reserve_exact(more);
+        self.due.reserve_exact(more);
+    }
+
     /// Adds a face; the first is number 0.
     ///
     /// # Errors
@@ -238,8 +244,8 @@ impl Node {
             return_rate: config.return_rate,
             interests_in: Default::default(),
             flows: FlowCounter::new(self.flow_hash),
-            marker: config.marker,
-            discipline: config.discipline,
+            own: (config.marker.is_some() || config.discipline.is_some())
+                .then(|| Box::new(OwnQueue { marker: config.marker, discipline: config.discipline })),
         }
     }
 
@@ -259,6 +265,11 @@ impl Node {
         for prefix in 0..self.fib.prefixes() {
             self.notify_next_hops(now, PrefixId(prefix as u32));
         }
+    }
+
+    /// Whether [`Node::set_base_rtts`] has an effect: there are shapers.
+    pub fn wants_base_rtts(&self) -> bool {
+        self.shaping
     }
 
     /// Gives shapers the propagation delay to the producer of a prefix and back, by next hop. Those not listed are

@@ -11,9 +11,9 @@ use ndnweir_core::units::{Duration, Rate};
 use crate::{Diagnostic, Location, Problems, QueueLimit};
 
 /// Most nodes a topology or scenario may have.
-pub const MAX_NODES: usize = 20_000;
+pub const MAX_NODES: usize = 100_000;
 /// Most links a topology or scenario may have.
-pub const MAX_LINKS: usize = 100_000;
+pub const MAX_LINKS: usize = 1_000_000;
 /// Longest topology file, in bytes.
 pub const MAX_FILE: usize = 64 << 20;
 

@@ -30,6 +30,7 @@ use ndnweir_core::units::{Duration, Time};
 use ndnweir_link::{Port, Propagation};
 use ndnweir_node::requests::Requests;
 use ndnweir_node::{FaceConfig, Fetcher, FetcherConfig, Node, NodeConfig, Server, ServerConfig, StrategyChoiceId};
+use std::collections::BTreeMap;
 
 /// Labels of the random streams of start phases (see [`Rng::derive`]).
 const STREAM: u64 = 0x7374_6172;
@@ -167,10 +168,11 @@ impl<'n, 'o> Engine<'n, 'o> {
 
     fn add_apps(&mut self, placement: &Placement<'_>, layout: &mut FieldLayout) -> Result<(), NetworkError> {
         let flows = self.network.flows();
+        let numbers: BTreeMap<NameGroup, u32> = flows.iter().copied().zip(0..).collect();
+        let inward_rates = self.network.inward_rates();
         for (i, consumer) in self.network.consumers.iter().enumerate() {
             let number = i as u32;
-            let flow = flows.iter().position(|&known| known == consumer.flow()).unwrap_or_default();
-            let flow = FlowId(flow as u32);
+            let flow = FlowId(numbers.get(&consumer.flow()).copied().unwrap_or_default());
             let face = self.add_local(consumer.node, Local::App(number))?;
             let config = |segments| FetcherConfig {
                 flow,
@@ -185,7 +187,7 @@ impl<'n, 'o> Engine<'n, 'o> {
                 loss: None,
                 pace: None,
             };
-            let link = self.network.inward_rate(consumer.node);
+            let link = inward_rates[consumer.node];
             let scheme = placement.consumer_scheme(i);
             let application = match &consumer.traffic {
                 Traffic::Fetch { segments, consumer: own } => {
@@ -293,6 +295,9 @@ fn places(
 ) -> Result<Vec<EngineNode>, NetworkError> {
     let mut places = Vec::with_capacity(network.nodes.len());
     let largest = mtu::largest_frames(network);
+    let mut locals = vec![0; network.nodes.len()];
+    let applications = network.producers.iter().map(|producer| producer.node);
+    applications.chain(network.consumers.iter().map(|consumer| consumer.node)).for_each(|node| locals[node] += 1);
     for (number, kind) in network.nodes.iter().enumerate() {
         let mut place = EngineNode {
             node: None,
@@ -316,6 +321,8 @@ fn places(
                 force_events: options.force_events,
             };
             let mut node = Box::new(Node::new(config).map_err(|e| error(e.to_string()))?);
+            node.reserve_faces(topology.faces[number].len() + locals[number]);
+            place.egress_links.reserve_exact(topology.faces[number].len());
             for &channel in &topology.faces[number] {
                 let mtu = mtu::of_channel(&largest, topology, channel);
                 node.add_face(FaceConfig { mtu, ..face(network, topology, channel) })
@@ -356,13 +363,13 @@ fn face(network: &Network, topology: &Topology, channel: u32) -> FaceConfig {
     config
 }
 
-fn port(network: &Network, topology: &Topology, directed_link: u32) -> Option<Port> {
+fn port(network: &Network, topology: &Topology, directed_link: u32) -> Option<Box<Port>> {
     let Direction { rate, ref trace, limit, framing, mark_after, .. } = *direction(network, directed_link);
     let port = || match trace {
         Some(trace) => Port::traced(trace.clone(), limit, framing),
         None => Port::new(rate, limit, framing),
     };
-    let built = || port().marking(mark_after);
+    let built = || Box::new(port().marking(mark_after));
     let is_used =
         topology.directed_links[directed_link as usize].channel != NONE || topology.is_below_ndn(directed_link);
     let in_medium = network.media.iter().any(|medium| medium.links.contains(&(directed_link as usize / 2)));

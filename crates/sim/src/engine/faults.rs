@@ -302,37 +302,43 @@ impl Engine<'_, '_> {
     fn reroute(&mut self) {
         let up = self.faults.refresh(&mut self.net.topology).clone();
         let fibs = Fibs::new(self.network, &self.net.topology, &up);
-        let mut changed = Vec::new();
-        for prefix in 0..self.faults.fib.len() {
+        let routes = |(prefix, served): (usize, &Vec<(u32, u16)>)| {
             let mut found = fibs.next_hops(prefix as u32);
-            for &(node, face) in &self.faults.served[prefix] {
+            for &(node, face) in served {
                 found[node as usize].push(NextHop { face: FaceId(face), cost: 0 });
             }
-            let new = PrefixRoutes::new(&found);
-            let old = std::mem::replace(&mut self.faults.fib[prefix], new);
-            let new = &self.faults.fib[prefix];
-            changed.extend((0..new.nodes()).filter(|&n| old.of(n) != new.of(n)).map(|number| (number, prefix)));
-        }
-        for &(number, prefix) in &changed {
-            if let Some(node) = &mut self.places[number].node {
+            PrefixRoutes::new(&found)
+        };
+        let new = self.faults.served.iter().enumerate().map(routes).collect();
+        let old = std::mem::replace(&mut self.faults.fib, new);
+        // Compared twice instead of listed: at the start of a large network millions of routes change.
+        let changed = |new: &[PrefixRoutes], prefix: usize, node: usize| old[prefix].of(node) != new[prefix].of(node);
+        let mut nodes = vec![false; self.places.len()];
+        for prefix in 0..old.len() {
+            for number in (0..self.places.len()).filter(|&node| changed(&self.faults.fib, prefix, node)) {
+                nodes[number] = true;
+                let Some(node) = &mut self.places[number].node else { continue };
                 node.set_route(self.now, PrefixId(prefix as u32), self.faults.fib[prefix].of(number));
-                let rtts = base_rtts(self.network, &self.net.topology, &self.faults.fib[prefix], number);
-                node.set_base_rtts(PrefixId(prefix as u32), &rtts);
+                if node.wants_base_rtts() {
+                    let rtts = base_rtts(self.network, &self.net.topology, &self.faults.fib[prefix], number);
+                    node.set_base_rtts(PrefixId(prefix as u32), &rtts);
+                }
             }
         }
-        for &(number, prefix) in &changed {
-            self.control_route(number as u32, PrefixId(prefix as u32));
+        if self.now == Time::ZERO {
+            return;
         }
-        let mut nodes: Vec<usize> = changed.into_iter().map(|(number, _)| number).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        if self.now > Time::ZERO {
-            nodes
-                .into_iter()
-                .filter(|&n| self.places[n].up)
-                .collect::<Vec<_>>()
-                .into_iter()
-                .for_each(|n| self.pump(n as u32));
+        for prefix in 0..old.len() {
+            for node in (0..self.places.len()).filter(|&node| nodes[node]) {
+                if changed(&self.faults.fib, prefix, node) {
+                    self.control_route(node as u32, PrefixId(prefix as u32));
+                }
+            }
+        }
+        for node in (0..self.places.len()).filter(|&node| nodes[node]) {
+            if self.places[node].up {
+                self.pump(node as u32);
+            }
         }
     }
 }

@@ -152,7 +152,7 @@ struct Net<'a> {
     topology: Topology,
     propagations: Vec<Propagation>,
     /// Queues below NDN: of switches, and of interfaces that several faces share.
-    ports: Vec<Option<Port>>,
+    ports: Vec<Option<Box<Port>>>,
     media: Media,
     cross: Cross,
     fragments: Fragments,

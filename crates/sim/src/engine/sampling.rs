@@ -86,6 +86,7 @@ impl Engine<'_, '_> {
     fn read_links(&mut self) {
         let Self { net, places, sampler, now, .. } = self;
         sampler.links.clear();
+        sampler.links.reserve_exact(net.topology.directed_links.len());
         for directed_link in 0..net.topology.directed_links.len() {
             let ends = net.topology.directed_links[directed_link];
             let shared = net.media.counters(directed_link as u32);

@@ -26,7 +26,7 @@ impl Collector {
             put(SeriesKind::Consumers, vec![setup.name.clone()], gather.columns(bins, width));
         }
         for ((setup, gather), packets) in self.setup.links.iter().zip(&self.links).zip(&self.packets) {
-            put(SeriesKind::Links, vec![setup.name.clone()], gather.columns(bins, width));
+            put(SeriesKind::Links, vec![setup.name.clone()], gather.columns(bins, width, &self.samples));
             put(SeriesKind::Packets, vec![setup.name.clone()], packets.columns(bins));
         }
         series
@@ -50,7 +50,7 @@ impl Collector {
             put(SeriesKind::Shares, self.share_names(*key).into(), vec![values[bins.clone()].to_vec()]);
         }
         for (name, gather) in self.used_nodes() {
-            put(SeriesKind::Nodes, vec![name.clone()], gather.columns(&bins));
+            put(SeriesKind::Nodes, vec![name.clone()], gather.columns(&bins, &self.samples));
         }
         for (setup, gather) in self.setup.consumers.iter().zip(&self.hops) {
             put(SeriesKind::Hops, vec![setup.name.clone()], gather.columns(&bins));
