@@ -254,8 +254,8 @@ mod tests {
 
     // C = 10 Mbit/s, target 9.9. Two flows of 4.95 Mbit/s fill 10 ms with 49 500 bit each. Gain 0.01/0.1 = 0.1. Flows 0.1 ·
     // 2; bound: each counts 4.95/10 < 0.8 as that, 0.1 · 0.99; wanted = 9.9/0.099 = 100 Mbit/s: the level, 10 at first,
-    // rises by its most, 0.1 · 1. The highest pace 4.95 could reach its
-    // part, 9.9/0.2, up to the target.
+    // rises by its most, 0.1 · 1. The highest pace, 4.95, could reach
+    // its part, 9.9/0.2, up to the target.
     #[test]
     fn one_slot_is_as_computed_by_hand() {
         let (mut level, mut offered) = (Level::new(C, 0), 0);
