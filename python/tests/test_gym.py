@@ -8,29 +8,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import ndnweir.gym
-
-ONE = """
-name = "one"
-[run]
-duration = "4s"
-[[node]]
-name = "C"
-[[node]]
-name = "P"
-[[link]]
-ends = ["C", "P"]
-rate = "8Mbps"
-delay = "10ms"
-queue = "100 packets"
-[[producer]]
-name = "P"
-node = "P"
-prefix = "/a"
-[[consumer]]
-name = "C"
-node = "C"
-prefix = "/a"
-"""
+from networks import ONE
 
 
 def make(**options: object) -> gymnasium.Env:

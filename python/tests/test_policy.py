@@ -14,31 +14,9 @@ import ndnweir
 import ndnweir.gym
 from ndnweir.pettingzoo import parallel_env
 from ndnweir.policy import Policy, scheme
+from networks import ONE
 
 SHORT = {"run.duration": "6s"}
-
-ONE = """
-name = "one"
-[run]
-duration = "4s"
-[[node]]
-name = "C"
-[[node]]
-name = "P"
-[[link]]
-ends = ["C", "P"]
-rate = "8Mbps"
-delay = "10ms"
-queue = "100 packets"
-[[producer]]
-name = "P"
-node = "P"
-prefix = "/a"
-[[consumer]]
-name = "C"
-node = "C"
-prefix = "/a"
-"""
 
 
 def small(seed: int = 1) -> Policy:

@@ -218,17 +218,18 @@ impl Meter for Weir {
     }
 
     fn on_data_in(&mut self, event: &mut DataIn<'_>, ctx: &mut Ctx<'_>) {
-        if self.is_unknown(event.face) {
-            self.delay.on_data_in(event, ctx);
-        }
         let (rate, soft) = (self.slots.rate, self.slots.soft);
         if event.local {
             event.packet.fields.set(rate, 0);
             event.packet.fields.set(soft, 0);
             return;
         }
-        if event.packet.fields.get(rate) == 0 {
-            // The neighbour writes no levels.
+        let is_unknown = self.is_unknown(event.face);
+        if is_unknown {
+            self.delay.on_data_in(event, ctx);
+        }
+        // Or the neighbour writes no levels.
+        if is_unknown || event.packet.fields.get(rate) == 0 {
             event.packet.fields.set(soft, UNKNOWN);
         }
         if let Some(link) = self.link(event.face) {
@@ -236,8 +237,6 @@ impl Meter for Weir {
             let (told, level) = (link.level.told(), link.level.level);
             lower(&mut event.packet.fields, rate, told);
             soften(&mut event.packet.fields, soft, level);
-        } else if self.is_unknown(event.face) {
-            event.packet.fields.set(soft, UNKNOWN);
         }
     }
 

@@ -160,16 +160,11 @@ impl Level {
         let equal = target / flows.max(1.0 / MOST);
         let rtt = rtt.clamp(LEAST_TIME, LONGEST_RTT);
         let step = params.growth * rtt / (rtt + self.time(capacity, params));
-        let free = (target / self.load.max(self.recent).max(target / MOST) - 1.0).min(MOST_FREE);
-        let is_below = pace < equal;
-        let full = if is_below { FULL * target } else { target };
-        let free = if self.load.max(self.recent) < full {
-            free.max(params.catch_up)
-        } else if is_below {
-            free.max(0.0)
-        } else {
-            free
-        };
+        let load = self.load.max(self.recent);
+        let free = (target / load.max(target / MOST) - 1.0).min(MOST_FREE);
+        // Who has less than an equal part grows on a full link too, and is not slowed by others.
+        let (full, least) = if pace < equal { (FULL * target, 0.0) } else { (target, free) };
+        let free = free.max(if load < full { params.catch_up } else { least });
         equal.min(target).max(pace * (1.0 + step * free))
     }
 
