@@ -39,6 +39,8 @@ CASES = {
     "100-two": FAST | {"flows": 2},
     "20-two": SLOW | {"flows": 2},
     "100-shallow": FAST | {"queue": "20 packets"},
+    # The second path is beside the first, between the same two forwarders.
+    "two-paths": {"rate": "60Mbps", "delay": "5ms", "bytes": 30_000_000, "beside": {"rate": "20Mbps", "delay": "30ms"}},
 }
 FIELDS = ("payload_share", "wire_share", "retransmissions", "queue_ms", "dropped", "jain", "marks", "rtt_ms", "load")
 
@@ -77,15 +79,18 @@ class Bench:
             except subprocess.TimeoutExpired:
                 process.kill()
 
-    def forwarder(self, side, scheme, link, prefixes, options):
-        """A forwarder whose face to the link is configured, so that its neighbour's congestion fields count."""
+    def forwarder(self, side, scheme, links, prefixes, options):
+        """A forwarder whose faces to the links are configured, so that its neighbour's congestion fields count."""
         path = self.folder / f"{side}.toml"
-        here, there, before = link.end_of("ab".index(side))
-        uri = f"udp4://{there}"
-        routes = "".join(f'[[route]]\nprefix = "{prefix}"\nto = "{uri}"\n' for prefix in prefixes)
+        ends = [link.end_of("ab".index(side)) for link in links]
+        before = ends[0][2]
+        faces = "".join(
+            f'[[face]]\nuri = "udp4://{there}"\n{options}\n'
+            + "".join(f'[[route]]\nprefix = "{prefix}"\nto = "udp4://{there}"\n' for prefix in prefixes)
+            for _, there, _ in ends
+        )
         path.write_text(
-            f'{scheme}\n[listen]\nunix = "{self.folder}/{side}.sock"\nudp = ["{here}"]\n'
-            f'[[face]]\nuri = "{uri}"\n{options}\n{routes}'
+            f'{scheme}\n[listen]\nunix = "{self.folder}/{side}.sock"\nudp = ["{ends[0][0]}"]\n{faces}'
         )
         log = open(self.folder / f"{side}.log", "w")
         self.stack.callback(log.close)
@@ -103,8 +108,9 @@ class Bench:
 class OwnLink:
     """`ndnweir link` on loopback."""
 
-    def __init__(self, bench, case, seed):
-        self.ports = (free_port(socket.SOCK_DGRAM), free_port(socket.SOCK_DGRAM))
+    def __init__(self, bench, case, seed, ports=None):
+        """`ports`: of the processes at its ends, where another link joins them too."""
+        self.ports = ports or (free_port(socket.SOCK_DGRAM), free_port(socket.SOCK_DGRAM))
         command = ["link", "--json", "--rate", case["rate"], "--delay", case["delay"], "--queue", case["queue"]]
         command += ["--loss", str(case["loss"]), "--jitter", case["jitter"], "--seed", str(seed)]
         command += ["--a", f"127.0.0.1:{self.ports[0]}", "--b", f"127.0.0.1:{self.ports[1]}"]
@@ -149,10 +155,14 @@ def run(binary, case, scheme, options, seed):
     case = {"queue": "1BDP", "loss": 0, "jitter": "0ms", "via": "own"} | case
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         bench = Bench(binary, folder, stack)
-        link = LINKS[case["via"]](bench, case, seed)
+        links = [LINKS[case["via"]](bench, case, seed)]
+        if "beside" in case:
+            if case["via"] != "own":
+                sys.exit("two paths are emulated by `--via own` alone")
+            links.append(OwnLink(bench, case | case["beside"], seed + 1, links[0].ports))
         toml = options.fwd.get(scheme[0], "" if scheme[0] == "default" else f'scheme = "{scheme[0]}"')
-        bench.forwarder("a", toml, link, [], options.face)
-        bench.forwarder("b", toml, link, ["/data"], options.face)
+        bench.forwarder("a", toml, links, [], options.face)
+        bench.forwarder("b", toml, links, ["/data"], options.face)
         flows = case.get("flows", 1)
         names, digests = [], []
         for flow in range(flows):
@@ -170,20 +180,20 @@ def run(binary, case, scheme, options, seed):
             fetches.append(bench.start(*command, stdout=subprocess.PIPE, text=True, env=bench.client("b")))
         load = os.getloadavg()[0]
         results = [json.loads(fetch.communicate(timeout=600)[0]) for fetch in fetches]
-        forth = link.totals()
+        forth = [link.totals() for link in links]
         for flow, digest in enumerate(digests):
             if hashlib.sha256((bench.folder / f"out{flow}").read_bytes()).digest() != digest:
                 sys.exit(f"{scheme}: the file of flow {flow} is not what was put")
-    rate = bits_per_second(case["rate"])
+    rate = bits_per_second(case["rate"]) + bits_per_second(case.get("beside", {"rate": "0bps"})["rate"])
     took = max(result["duration_s"] for result in results)
     interests = sum(result["interests"] for result in results)
     return {
         "payload_share": sum(result["bytes"] for result in results) * 8 / took / rate,
-        "wire_share": forth["bits"] / took / rate,
+        "wire_share": sum(each["bits"] for each in forth) / took / rate,
         "retransmissions": sum(result["retransmissions"] for result in results) / interests,
-        "queue_ms": forth["mean_queue_ms"],
-        "dropped": forth["dropped"],
-        "lost": forth["lost"],
+        "queue_ms": max(each["mean_queue_ms"] for each in forth),
+        "dropped": sum(each["dropped"] for each in forth),
+        "lost": sum(each["lost"] for each in forth),
         "jain": jain([result["goodput_mbps"] for result in results]),
         "marks": sum(result["marks"] for result in results),
         "decreases": sum(result["decreases"] for result in results),
