@@ -31,6 +31,7 @@ from tun_link import ADDRESSES, TunLink
 
 FAST = {"rate": "100Mbps", "delay": "10ms", "bytes": 30_000_000}
 SLOW = {"rate": "20Mbps", "delay": "20ms", "bytes": 10_000_000}
+PATHS = [{"rate": "60Mbps", "delay": "5ms"}, {"rate": "20Mbps", "delay": "30ms"}]
 CASES = {
     "100": FAST,
     "20": SLOW,
@@ -39,8 +40,8 @@ CASES = {
     "100-two": FAST | {"flows": 2},
     "20-two": SLOW | {"flows": 2},
     "100-shallow": FAST | {"queue": "20 packets"},
-    # The second path is beside the first, between the same two forwarders.
-    "two-paths": {"rate": "60Mbps", "delay": "5ms", "bytes": 30_000_000, "beside": {"rate": "20Mbps", "delay": "30ms"}},
+    # Links between the same two forwarders.
+    "two-paths": {"paths": PATHS, "bytes": 30_000_000},
 }
 FIELDS = ("payload_share", "wire_share", "retransmissions", "queue_ms", "dropped", "jain", "marks", "rtt_ms", "load")
 
@@ -64,6 +65,8 @@ class Bench:
 
     def __init__(self, binary, folder, stack):
         self.binary, self.folder, self.stack = binary, pathlib.Path(folder), stack
+        # Of the forwarders on loopback, which all links join.
+        self.ports = (free_port(socket.SOCK_DGRAM), free_port(socket.SOCK_DGRAM))
 
     def start(self, *command, before=(), **options):
         process = subprocess.Popen([*before, self.binary, *command], **options)
@@ -83,14 +86,12 @@ class Bench:
         """A forwarder whose faces to the links are configured, so that its neighbour's congestion fields count."""
         path = self.folder / f"{side}.toml"
         ends = [link.end_of("ab".index(side)) for link in links]
-        before = ends[0][2]
-        faces = "".join(
-            f'[[face]]\nuri = "udp4://{there}"\n{options}\n'
-            + "".join(f'[[route]]\nprefix = "{prefix}"\nto = "udp4://{there}"\n' for prefix in prefixes)
-            for _, there, _ in ends
-        )
+        here, _, before = ends[0]
+        uris = [f"udp4://{there}" for _, there, _ in ends]
+        faces = "".join(f'[[face]]\nuri = "{uri}"\n{options}\n' for uri in uris)
+        routes = "".join(f'[[route]]\nprefix = "{prefix}"\nto = "{uri}"\n' for uri in uris for prefix in prefixes)
         path.write_text(
-            f'{scheme}\n[listen]\nunix = "{self.folder}/{side}.sock"\nudp = ["{ends[0][0]}"]\n{faces}'
+            f'{scheme}\n[listen]\nunix = "{self.folder}/{side}.sock"\nudp = ["{here}"]\n{faces}{routes}'
         )
         log = open(self.folder / f"{side}.log", "w")
         self.stack.callback(log.close)
@@ -108,9 +109,8 @@ class Bench:
 class OwnLink:
     """`ndnweir link` on loopback."""
 
-    def __init__(self, bench, case, seed, ports=None):
-        """`ports`: of the processes at its ends, where another link joins them too."""
-        self.ports = ports or (free_port(socket.SOCK_DGRAM), free_port(socket.SOCK_DGRAM))
+    def __init__(self, bench, case, seed):
+        self.ports = bench.ports
         command = ["link", "--json", "--rate", case["rate"], "--delay", case["delay"], "--queue", case["queue"]]
         command += ["--loss", str(case["loss"]), "--jitter", case["jitter"], "--seed", str(seed)]
         command += ["--a", f"127.0.0.1:{self.ports[0]}", "--b", f"127.0.0.1:{self.ports[1]}"]
@@ -153,13 +153,10 @@ LINKS = {
 
 def run(binary, case, scheme, options, seed):
     case = {"queue": "1BDP", "loss": 0, "jitter": "0ms", "via": "own"} | case
+    paths = [case | path for path in case.get("paths", [{}])]
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         bench = Bench(binary, folder, stack)
-        links = [LINKS[case["via"]](bench, case, seed)]
-        if "beside" in case:
-            if case["via"] != "own":
-                sys.exit("two paths are emulated by `--via own` alone")
-            links.append(OwnLink(bench, case | case["beside"], seed + 1, links[0].ports))
+        links = [LINKS[case["via"]](bench, path, seed + place) for place, path in enumerate(paths)]
         toml = options.fwd.get(scheme[0], "" if scheme[0] == "default" else f'scheme = "{scheme[0]}"')
         bench.forwarder("a", toml, links, [], options.face)
         bench.forwarder("b", toml, links, ["/data"], options.face)
@@ -184,7 +181,7 @@ def run(binary, case, scheme, options, seed):
         for flow, digest in enumerate(digests):
             if hashlib.sha256((bench.folder / f"out{flow}").read_bytes()).digest() != digest:
                 sys.exit(f"{scheme}: the file of flow {flow} is not what was put")
-    rate = bits_per_second(case["rate"]) + bits_per_second(case.get("beside", {"rate": "0bps"})["rate"])
+    rate = sum(bits_per_second(path["rate"]) for path in paths)
     took = max(result["duration_s"] for result in results)
     interests = sum(result["interests"] for result in results)
     return {
@@ -255,10 +252,19 @@ def pairs(texts, what):
     return found
 
 
+def chosen(names, vias):
+    """The cases that are named, of links that can carry them; without names all that these links can carry."""
+    can = [name for name, case in CASES.items() if "paths" not in case or vias == ["own"]]
+    for name in names or ():
+        if name not in can:
+            sys.exit(f"--cases {name}: with --via {','.join(vias)} there are {', '.join(can)}")
+    return names or can
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ndnweir", help="the binary")
-    parser.add_argument("--cases", default=",".join(CASES), help="which of " + ", ".join(CASES))
+    parser.add_argument("--cases", help="which of " + ", ".join(CASES) + " (this one by `--via own` alone)")
     parser.add_argument("--schemes", default="default/default", help="pairs FWD/GET, e.g. plain/bic,hbhcm/hbhcm")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--fwd", action="append", default=[], help="NAME=TOML line that FWD stands for")
@@ -278,9 +284,11 @@ def main():
     options.put, options.all_get = options.put.split(), options.all_get.split()
     if options.check:
         check(options.ndnweir, options)
+    vias = options.via.split(",")
+    cases = chosen(options.cases and options.cases.split(","), vias)
+    variants = itertools.product(vias, options.jitter.split(","), cases)
     document = []
     print(HEAD, flush=True)
-    variants = itertools.product(options.via.split(","), options.jitter.split(","), options.cases.split(","))
     for via, jitter, name in variants:
         case = CASES[name] | {"via": via, "jitter": jitter} | ({"bytes": options.bytes} if options.bytes else {})
         words = [name] + [f"via {via}"] * (via != "own") + [f"jitter {jitter}"] * (seconds(jitter) > 0)
