@@ -39,6 +39,9 @@ pub struct Params {
     pub max_increment: f64,
     /// What a cut multiplies the window by (CubicBeta: 0.8).
     pub beta: f64,
+    /// The search ends, and probing begins, this close to the window of the last cut, in segments (source: 10⁻⁵; Xu et
+    /// al. let no step be smaller than S_min = 0.01).
+    pub equal: f64,
     /// After a cut at a lower window than the last, aims half-way below it (source: always).
     pub fast_convergence: bool,
     /// Which signals count, and how often (ConsumerPcon).
@@ -58,6 +61,7 @@ impl Default for Params {
             low_window: 14.0,
             max_increment: 16.0,
             beta: 0.8,
+            equal: 1e-5,
             fast_convergence: true,
             reaction: Reaction::default(),
             startup: Startup::default(),
@@ -73,6 +77,7 @@ impl Params {
         check::number("low-window", self.low_window, 1.0, MAX_WINDOW)?;
         check::number("max-increment", self.max_increment, 1.0, 1e6)?;
         check::factor("beta", self.beta)?;
+        check::number("equal", self.equal, 1e-9, 1.0)?;
         self.reaction.check()?;
         self.startup.check()?;
         self.timer.check()
@@ -97,6 +102,7 @@ pub struct Law {
     low_window: f64,
     max_increment: f64,
     beta: f64,
+    equal: f64,
     fast_convergence: bool,
     min: f64,
     max: f64,
@@ -105,9 +111,6 @@ pub struct Law {
     probe_step: f64,
     probe_target: f64,
 }
-
-/// Windows closer than this count as equal (source).
-const EQUAL: f64 = 1e-5;
 
 impl Law {
     pub(super) fn new(params: &Params, edition: Edition) -> Law {
@@ -118,6 +121,7 @@ impl Law {
             low_window: params.low_window,
             max_increment: params.max_increment,
             beta: params.beta,
+            equal: params.equal,
             fast_convergence: params.fast_convergence,
             min: 0.0,
             max: f64::MAX,
@@ -145,7 +149,7 @@ impl Law {
     fn search(&mut self) {
         let window = self.window.get();
         self.window.set(window + (self.target - window).min(self.max_increment) / window);
-        if self.window.get() + EQUAL < self.max {
+        if self.window.get() + self.equal < self.max {
             self.min = self.window.get();
             self.target = middle(self.max, self.min);
         } else {
@@ -285,6 +289,7 @@ mod tests {
     fn nonsense_is_rejected() {
         let check = |params: Params| Bic::check(&params).unwrap_err().to_string();
         assert!(check(Params { beta: 0.0, ..Params::default() }).contains("beta"));
+        assert!(check(Params { equal: 0.0, ..Params::default() }).contains("equal"));
         assert!(check(Params { low_window: f64::NAN, ..Params::default() }).contains("low-window"));
         assert!(check(Params { max_increment: 0.0, ..Params::default() }).contains("max-increment"));
         assert!(check(Params { ssthresh: 1e9, ..Params::default() }).contains("ssthresh"));

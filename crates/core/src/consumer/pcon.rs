@@ -79,6 +79,7 @@ impl Params {
             reaction: self.reaction,
             startup: self.startup,
             timer: self.timer,
+            ..bic::Params::default()
         }
     }
 }

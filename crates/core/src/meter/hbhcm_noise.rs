@@ -12,7 +12,7 @@
 //!    builds up has none of that, however fast.
 //!
 //! At first, while each round carries more than the one before, there is nothing to compare with. Then a delay counts
-//! only where Data come evenly, as a standing queue lets them go, or where it is large (`Filling`).
+//! only where Data come evenly, as a standing queue lets them go (`Filling`).
 //!
 //! What a round carries is what came between each Interest and its Data, over the time that took (Little's law), and
 //! not what came between two instants: jitter moves arrivals by its whole size, but hardly the mean round trip.
@@ -46,9 +46,6 @@ const PER_TRIP: u64 = 64;
 
 /// A hop has been filled once so many rounds in a row carried hardly more ([`LESS`]) than the one before.
 const EVEN_ROUNDS: u32 = 2;
-/// Until then a delay of so many times the tolerance counts however Data come: more would fill a queue of one round
-/// trip.
-const LARGE: u64 = 3;
 /// Arrivals that are compared: the latest eight gaps with the fastest three of 32 Data.
 const GAPS: usize = 32;
 const LATEST_GAPS: usize = 8;
@@ -259,7 +256,7 @@ impl HopNoise {
         self.next = (self.next + 1) % LATEST;
         let least = self.latest.iter().fold(delay, |least, each| least.min(*each));
         let left = least - self.noise();
-        let counts = self.filling.is_over() || left >= self.tolerance * LARGE || self.filling.comes_evenly();
+        let counts = self.filling.is_over() || self.filling.comes_evenly();
         if counts { left } else { Duration::ZERO }
     }
 
