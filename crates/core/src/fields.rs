@@ -55,6 +55,8 @@ pub enum Field {
     ServiceClass,
     /// The rate of Data a router grants to secondary traffic (MIRCC).
     SecondaryRate,
+    /// By how much other ways of the same prefix take longer than that of this Data (`overflow`).
+    LongerWay,
 }
 
 /// A row of the field table.
@@ -106,6 +108,7 @@ field_table! {
     RoundTrip       "round-trip"       "µs"                 952 First;
     ServiceClass    "service-class"    "class"              956 First;
     SecondaryRate   "secondary-rate"   "kbit/s"             896 NotOnInterests;
+    LongerWay       "longer-way"       "µs"                 892 NotOnInterests;
 }
 
 impl Field {

@@ -191,6 +191,7 @@ family!($ AnyShaper, ShaperParams, shaper::Shaper, Shaper, "An Interest shaper."
 family!($ AnyStrategy, StrategyParams, strategy::Strategy, Strategy, "A forwarding strategy.", each_strategy, {
     BestRoute = strategy::best_route::BestRoute;
     Multicast = strategy::multicast::Multicast;
+    Overflow = strategy::overflow::Overflow;
     BIcp = strategy::b_icp::BIcp;
     Random = strategy::random::Random;
     Pcon = strategy::pcon::Pcon;

@@ -1,6 +1,7 @@
 //! Losses found before their timeout.
 
 use crate::fetcher_link::{Link, World, at, consumer, data, ms, sent, started};
+use ndnweir_core::fields::{Field, FieldLayout};
 use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_node::fetcher::{Fetcher, FetcherConfig, LossDetection};
@@ -46,6 +47,23 @@ fn an_overtaken_segment_is_lost_a_round_trip_and_a_quarter_after_its_interest_wi
     // Without detection the timeout finds it: deviations of 50 and 37.5 ms, 10 + 100 + 150 ms, at the look of 300 ms.
     let fetcher = one_overtaken(FetcherConfig::default());
     assert_eq!(fetcher.poll_timeout(), at(300));
+}
+
+// As above, but the Data of segment 2 says that other ways take 50 ms longer: 10 + 100 + 50 + 25.
+#[test]
+fn a_segment_that_may_have_gone_a_longer_way_is_given_as_much_more_time() {
+    let mut layout = FieldLayout::new();
+    let slot = layout.slot(Field::LongerWay).unwrap();
+    let loss = Some(LossDetection { longer_way: Some(slot), ..LossDetection::default() });
+    let mut fetcher = started(FetcherConfig { loss, ..FetcherConfig::default() }, fixed(20.0), at(0));
+    for step in 0..10 {
+        assert!(fetcher.poll_transmit(at(10 * step)).is_some());
+    }
+    let mut second = data(2);
+    second.fields.set(slot, 50_000);
+    fetcher.handle(at(100), &data(0));
+    fetcher.handle(at(120), &second);
+    assert_eq!(fetcher.poll_timeout(), at(185));
 }
 
 #[test]

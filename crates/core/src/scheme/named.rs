@@ -324,7 +324,7 @@ fn measured() -> Value {
     let meter = json!({
         "name": "hbhcm", "interval": "10ms", "base-window": "10s", "noise-window": "10s", "plain-ends": false
     });
-    json!({ "consumer": "bic", "meter": meter })
+    json!({ "consumer": "bic", "meter": meter, "strategy": "overflow" })
 }
 
 /// ICP's timer fires before many answers arrive; as in CCN, PITs absorb retransmissions while the name is pending.

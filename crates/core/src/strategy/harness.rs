@@ -100,8 +100,8 @@ impl<S: Strategy + Component> Bench<S> {
         self.strategy.propagate_mark(&event, FaceId(0), &mut ctx)
     }
 
-    /// Data from `face` at `ms` for what had been sent.
-    pub(super) fn data_at(&mut self, ms: u64, face: u16, sent: &[OutRecord]) {
+    /// Data from `face` at `ms` for what had been sent; the mark that goes to face 0.
+    pub(super) fn data_at(&mut self, ms: u64, face: u16, sent: &[OutRecord]) -> u8 {
         let packet = Packet { kind: crate::packet::Kind::Data, ..self.packet };
         let record = sent.iter().find(|record| record.face == FaceId(face) && !record.resent());
         let rtt = record.map(|record| at(ms).since(record.sent));
@@ -110,6 +110,7 @@ impl<S: Strategy + Component> Bench<S> {
             DataReturn { packet: &packet, face: FaceId(face), prefix, hops, local: false, rtt, sent, interest_fields };
         let mut ctx = Ctx { now: at(ms), rng: &mut self.rng, trace: &mut self.trace };
         self.strategy.on_data(&event, &mut ctx);
+        self.strategy.propagate_mark(&event, FaceId(0), &mut ctx)
     }
 
     /// This Data from `face` at `ms` for what had been sent; the header fields it passes on with.

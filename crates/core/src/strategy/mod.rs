@@ -11,6 +11,7 @@ pub mod coopcon;
 pub mod flecom;
 pub mod mircc;
 pub mod multicast;
+pub mod overflow;
 pub mod pcon;
 pub mod ptp;
 pub mod random;
@@ -333,7 +334,8 @@ pub trait Strategy {
     fn on_face(&mut self, _face: FaceId, _local: bool, _up: bool) {}
 
     /// Writes header fields of a Data before it goes to all downstreams; called once, after [`Strategy::on_data`], in a
-    /// run that carries [`crate::fields::Field::Discovery`], and not for Data from the content store.
+    /// run that carries [`crate::fields::Field::Discovery`] or [`crate::fields::Field::LongerWay`], and not for Data from
+    /// the content store.
     fn stamp_data(&mut self, _event: &DataReturn<'_>, _fields: &mut Fields) {}
 
     /// Whether a next hop that routing adds gets the Interests that are pending already.

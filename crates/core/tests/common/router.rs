@@ -40,8 +40,17 @@ pub fn assert_deterministic(infos: &[Info], run: Run) {
     }
 }
 
-/// Parameters that need paces which belong to the link's traffic; the component's own tests show their effect.
-const SHOWN_BY_OWN_TESTS: [&str; 3] = ["weir: catch-up", "weir: growth", "weir: least"];
+/// Parameters that need paces which belong to the link's traffic, or more Interests on their way than the workload has;
+/// the component's own tests show their effect.
+const SHOWN_BY_OWN_TESTS: [&str; 7] = [
+    "overflow: growth",
+    "overflow: most",
+    "overflow: patience",
+    "overflow: start",
+    "weir: catch-up",
+    "weir: growth",
+    "weir: least",
+];
 
 /// Every parameter changes some decision of the workload: with the other defaults, or with one other choice switched.
 pub fn assert_parameters_have_effects(infos: &[Info], check: fn(&str, &Value) -> Result<(), SchemeError>, run: Run) {

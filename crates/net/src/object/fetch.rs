@@ -6,12 +6,12 @@ use super::signals::Signals;
 use super::sink::{Sink, SinkError};
 use super::trust::{Trust, Verification};
 use super::wanted::Wanted;
-use ndnweir_core::fields::FieldLayout;
+use ndnweir_core::fields::{Field, FieldLayout};
 use ndnweir_core::ids::{FlowId, NameId};
 use ndnweir_core::packet::{Kind, NackReason, Packet, flags};
 use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::units::{Duration, Time};
-use ndnweir_node::fetcher::Arrival;
+use ndnweir_node::fetcher::{Arrival, LossDetection};
 use ndnweir_node::header::{self, LinkHeaderFields};
 use ndnweir_node::{Fetcher, FetcherConfig, FetcherCounters};
 use ndnweir_wire::data::content_type;
@@ -139,11 +139,14 @@ const WITHOUT_ROUTE: Duration = Duration::from_millis(1500);
 const MAX_SEGMENTS: u64 = NameId::WHOLE as u64;
 
 impl SegmentFetch {
-    /// Starts a fetch at `now`; `layout` says where the consumer keeps its header fields.
-    pub fn new(now: Time, config: SegmentFetchConfig, consumer: AnyConsumer, layout: FieldLayout) -> SegmentFetch {
+    /// Starts a fetch at `now`; `layout` says where the consumer keeps its header fields. Loss detection gets one of its
+    /// own if there is room.
+    pub fn new(now: Time, config: SegmentFetchConfig, consumer: AnyConsumer, mut layout: FieldLayout) -> SegmentFetch {
         let wanted = Wanted::new(config.had.clone());
         let total = config.last.map(|last| wanted.below(last.saturating_add(1)));
-        let mut fetcher = Fetcher::new(FetcherConfig { total, ..config.fetcher.clone() }, consumer);
+        let longer_way = layout.slot(Field::LongerWay);
+        let loss = config.fetcher.loss.map(|loss| LossDetection { longer_way, ..loss });
+        let mut fetcher = Fetcher::new(FetcherConfig { total, loss, ..config.fetcher.clone() }, consumer);
         fetcher.start(now);
         let last = config.last;
         let strongest = if config.trust.proves_signer() { Verification::Signer } else { Verification::Digest };

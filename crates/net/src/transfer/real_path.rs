@@ -19,6 +19,11 @@ const INITIAL_WINDOW: f64 = 10.0;
 /// the least step of Xu, Harfoush, Rhee (INFOCOM 2004). With ndnSIM's 10⁻⁵ a small window searches for 20 round trips.
 const EQUAL: f64 = 0.01;
 
+/// For how much of a window, beyond the one that is in flight, a cut of the window ignores further marks and losses,
+/// where the law has ndnSIM's half: over a path with jitter, marks of the same queue come for another round trip. Ours;
+/// fitted to 20 ms of jitter.
+const RECOVERY: f64 = 1.5;
+
 /// Largest share of lost segments that a window law takes for noise unless it is told otherwise. Ours.
 pub const NOISE: f64 = 0.1;
 
@@ -71,6 +76,9 @@ pub fn real_path_scheme(
         // A table that is given in part takes the rest from ndnSIM's law, not from this one's.
         consumer["reaction"] = params.get("reaction").unwrap_or(reaction).clone();
         consumer["reaction"]["noise"] = json!(noise);
+        if params.get("reaction").is_none() {
+            consumer["reaction"]["recovery"] = json!(RECOVERY);
+        }
     }
     merge(&mut consumer, set);
     let label = format!("{name} as set for this fetch");

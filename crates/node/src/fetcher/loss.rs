@@ -22,11 +22,13 @@
 //! 6298 §5.7), what a segment is allowed doubles with each round of losses in which no round trip was measured, until one
 //! is.
 
+use ndnweir_core::fields::Slot;
 use ndnweir_core::units::{Duration, Time};
 
 /// When a segment is given up before its timeout.
 ///
-/// Only for paths that mostly keep the order: over several paths a late answer does not mean a loss.
+/// Only for paths that mostly keep the order, or where Data say how much longer other ways take: else, over several
+/// paths, a late answer does not mean a loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LossDetection {
     /// A step of the reordering window, in smoothed round-trip times (RFC 8985 §6.2: 1/4).
@@ -35,11 +37,14 @@ pub struct LossDetection {
     pub granularity: Duration,
     /// The most that the window grows to, in smoothed round-trip times, but at least 16 × `granularity` (RFC 8985: 1).
     pub most: f64,
+    /// Where Data carry [`Field::LongerWay`](ndnweir_core::fields::Field::LongerWay): what was sent earlier may have gone
+    /// that way. Ours.
+    pub longer_way: Option<Slot>,
 }
 
 impl Default for LossDetection {
     fn default() -> LossDetection {
-        LossDetection { step: 0.25, granularity: Duration::from_millis(1), most: 2.0 }
+        LossDetection { step: 0.25, granularity: Duration::from_millis(1), most: 2.0, longer_way: None }
     }
 }
 
@@ -61,6 +66,7 @@ const MAX_DOUBLINGS: u32 = 6;
 struct LatestAnswered {
     sent: Time,
     order: u64,
+    /// What an Interest sent before it may take: its own round trip, or that of a longer way.
     rtt: Duration,
 }
 
@@ -103,6 +109,11 @@ impl Recovery {
         }
     }
 
+    /// Where Data say how much longer other ways take.
+    pub(crate) fn longer_way(&self) -> Option<Slot> {
+        self.config.longer_way
+    }
+
     /// Something was sent (but no probe) or arrived, or the fetch begins.
     pub(crate) fn on_activity(&mut self, now: Time) {
         self.last_activity = now;
@@ -120,14 +131,15 @@ impl Recovery {
         elapsed < self.least_rtt.unwrap_or(Duration::ZERO).scale(REPEAT).max(srtt / 2)
     }
 
-    /// The Interest of place `order`, sent `rtt` ago, was answered; `once`: the only one for its segment.
-    pub(crate) fn on_answer(&mut self, sent: Time, order: u64, rtt: Duration, once: bool) {
+    /// The Interest of place `order`, sent `rtt` ago, was answered; `once`: the only one for its segment; `longer`: by
+    /// how much other ways take longer.
+    pub(crate) fn on_answer(&mut self, sent: Time, order: u64, rtt: Duration, once: bool, longer: Duration) {
         if once {
             self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
             (self.measured, self.doublings) = (true, 0);
         }
         if self.answered.is_none_or(|latest| order > latest.order) {
-            self.answered = Some(LatestAnswered { sent, order, rtt });
+            self.answered = Some(LatestAnswered { sent, order, rtt: rtt + longer });
         }
     }
 
@@ -201,7 +213,7 @@ mod tests {
 
     /// Answers come 100 ms after Interests; orders are sending times in ms.
     fn answered(recovery: &mut Recovery, order: u64) {
-        recovery.on_answer(at(order), order, ms(100), true);
+        recovery.on_answer(at(order), order, ms(100), true, ms(0));
     }
 
     #[test]
@@ -266,7 +278,7 @@ mod tests {
     #[test]
     fn each_round_of_losses_without_a_measured_round_trip_doubles_the_time_of_a_segment_until_one_is_measured() {
         let mut recovery = Recovery::new(LossDetection::default());
-        let again = |recovery: &mut Recovery, order: u64| recovery.on_answer(at(order), order, ms(100), false);
+        let again = |recovery: &mut Recovery, order: u64| recovery.on_answer(at(order), order, ms(100), false, ms(0));
         answered(&mut recovery, 10);
         recovery.on_loss(20);
         assert_eq!(recovery.lost_at(at(5), 5, ms(100)), Some(at(130)), "one was measured before");
@@ -294,9 +306,18 @@ mod tests {
     }
 
     #[test]
+    fn what_was_sent_before_may_take_as_much_longer_as_the_data_says_of_other_ways() {
+        let mut recovery = Recovery::new(LossDetection::default());
+        recovery.on_answer(at(10), 10, ms(10), true, ms(50));
+        // 5 + (10 + 50) + 10/4.
+        assert_eq!(recovery.lost_at(at(5), 5, ms(10)), Some(at(67) + Duration::from_micros(500)));
+        assert!(recovery.too_soon(ms(8), ms(10)) && !recovery.too_soon(ms(9), ms(10)), "repeats may go the short way");
+    }
+
+    #[test]
     fn an_answer_sooner_than_most_of_a_round_trip_or_half_the_smoothed_one_is_to_an_earlier_interest() {
         let mut recovery = Recovery::new(LossDetection::default());
-        recovery.on_answer(at(0), 0, ms(32), true);
+        recovery.on_answer(at(0), 0, ms(32), true, ms(0));
         assert!(recovery.too_soon(ms(27), ms(40)) && !recovery.too_soon(ms(28), ms(40)));
         assert!(recovery.too_soon(ms(49), ms(100)) && !recovery.too_soon(ms(50), ms(100)));
     }

@@ -13,6 +13,7 @@
 //! ours; it keeps the fetch from looping on a face that rejects immediately, since no more than a window of Interests
 //! can be rejected per such pause. A NACK with reason Duplicate is ignored: the earlier Interest is still in flight.
 
+mod arrivals;
 mod loss;
 mod segments;
 mod signals;
@@ -20,6 +21,7 @@ mod signals;
 pub use loss::LossDetection;
 
 use crate::server::{grown, millis};
+use arrivals::Arrivals;
 use loss::Recovery;
 use ndnweir_core::consumer::{Consumer, DataEvent, Estimator, Flight, SentEvent, Timer};
 use ndnweir_core::ctx::{Ctx, Rng, Trace, TraceEvent};
@@ -56,7 +58,7 @@ pub struct FetcherConfig {
     /// Detection of losses before their timeout; none is the rule of every consumer in the literature.
     pub loss: Option<LossDetection>,
     /// Spreads the window of a consumer without a pace of its own over the round trip, so many times as fast (RFC 9002
-    /// §7.7: 1.25); none sends whatever the window allows at once, as every window law in the literature.
+    /// §7.7: 1.25), and never sends slower than so many times as fast as segments arrive; none sends whatever the window allows at once, as every window law in the literature.
     pub pace: Option<f64>,
 }
 
@@ -173,6 +175,7 @@ pub struct Fetcher {
     highest: Option<u64>,
     end: u64,
     pacer: Pacer,
+    arrivals: Arrivals,
     nonces: Rng,
     rng: Rng,
     trace: Trace,
@@ -209,6 +212,7 @@ impl Fetcher {
             recovery: config.loss.map(Recovery::new),
             highest: None,
             pacer: Pacer::new(),
+            arrivals: Arrivals::default(),
             active: false,
             clock: Time::ZERO,
             woken: None,
@@ -287,6 +291,7 @@ impl Fetcher {
             return None;
         };
         self.counters.segments += 1;
+        self.arrivals.arrived(now, self.rtt.srtt());
         self.counters.payload_bits += u64::from(packet.payload) * 8;
         self.counters.marks += u64::from(packet.mark > 0);
         self.highest = self.highest.max(Some(segment));
@@ -295,7 +300,7 @@ impl Fetcher {
         // A link-retransmitted Data answers the first Interest, and its round trip says nothing about the path.
         let link_retransmitted = self.believes_link_retransmitted(packet.has(flags::LINK_RETRANSMITTED));
         let once = slot.retransmissions == 0 && !link_retransmitted;
-        self.check_spurious_retransmission(now, segment, &slot, elapsed, link_retransmitted);
+        self.check_spurious_retransmission(now, segment, &slot, elapsed, link_retransmitted, &packet.fields);
         let counted = self.timer.estimator == Estimator::Ndnsim || slot.state != State::Waiting;
         let in_flight_after = self.in_flight.saturating_sub(u32::from(counted));
         if once && self.gives_sample(slot.state) {
@@ -404,7 +409,9 @@ impl Fetcher {
     fn update_pacing(&mut self, now: Time, flight: &Flight) {
         let own = self.consumer.pacing(flight);
         let gain = self.config.pace.filter(|_| own.is_none() && flight.highest_received.is_some());
-        match gain.and_then(|gain| Pacer::gap(self.consumer.window(), self.rtt.srtt(), gain)) {
+        let window_gap = |gain| Pacer::gap(self.consumer.window(), self.rtt.srtt(), gain);
+        let gap = gain.and_then(|gain| window_gap(gain).map(|gap| gap.min(self.arrivals.gap(gain))));
+        match gap {
             Some(gap) => self.pacer.sent_late(now, gap, PACING_SLACK),
             None => self.pacer.sent(now, own),
         }

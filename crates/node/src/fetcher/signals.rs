@@ -205,6 +205,7 @@ impl Fetcher {
         slot: &Slot,
         elapsed: Duration,
         link_retransmitted: bool,
+        fields: &Fields,
     ) {
         let (once, srtt) = (slot.retransmissions == 0, self.rtt.srtt());
         let Some(recovery) = &mut self.recovery else { return };
@@ -214,7 +215,8 @@ impl Fetcher {
         }
         let to_earlier = !once && (link_retransmitted || recovery.too_soon(elapsed, srtt));
         if !to_earlier && !link_retransmitted {
-            recovery.on_answer(slot.sent, slot.order, elapsed, once);
+            let longer = recovery.longer_way().map_or(0, |slot| fields.get(slot));
+            recovery.on_answer(slot.sent, slot.order, elapsed, once, Duration::from_micros(u64::from(longer)));
         }
         if slot.lost && (to_earlier || slot.state == State::Waiting) {
             self.counters.false_losses += 1;

@@ -6,7 +6,6 @@ use crate::fib::Fib;
 use crate::strategies::{StrategyChoiceId, StrategyInstance};
 use crate::streams;
 use ndnweir_core::ctx::Ctx;
-use ndnweir_core::fields::Field;
 use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::registry::StrategyParams;
 use ndnweir_core::scheme::ComponentChoice;
@@ -83,7 +82,7 @@ impl Node {
         if layout.iter().next().is_some() {
             self.pit.carry_fields();
         }
-        self.discovering = layout.find(Field::Discovery).is_some();
+        self.stamping = super::stamps_data(&layout);
         self.layout = layout.clone();
         self.plan.layout = layout;
         let rng = self.plan.stream(streams::STRATEGY, self.strategies.next_stream());

@@ -66,8 +66,8 @@ impl Node {
         if self.cs.admits() && !packet.has(flags::NO_CACHE | flags::STORED) {
             self.insert_into_store(now, packet);
         }
-        if self.discovering {
-            self.stamp_discovery(slot, prefix, face, rtt, &fields, packet);
+        if self.stamping {
+            self.stamp_data(slot, prefix, face, rtt, &fields, packet);
         }
         let own_only = self.interest_marks == InterestMarks::Own;
         for i in 0..ins {
@@ -100,10 +100,9 @@ impl Node {
         self.pit.remove_found(found);
     }
 
-    /// Lets the strategy announce its route in a Data, in a run whose strategies discover routes.
-    #[cold]
+    /// Lets the strategy write header fields of a Data.
     #[inline(never)]
-    fn stamp_discovery(
+    fn stamp_data(
         &mut self,
         slot: u32,
         prefix: PrefixId,

@@ -68,6 +68,11 @@ struct Plan {
     metering: bool,
 }
 
+/// Whether strategies write header fields of Data, see [`Strategy::stamp_data`].
+fn stamps_data(layout: &FieldLayout) -> bool {
+    layout.find(Field::Discovery).or(layout.find(Field::LongerWay)).is_some()
+}
+
 impl Plan {
     fn marker(&self, instead: Option<&ComponentChoice<MarkerParams>>) -> AnyMarker {
         instead.unwrap_or(&self.scheme.parts.marker).build(&mut self.layout.clone())
@@ -101,8 +106,8 @@ pub struct Node {
     /// Whether there is a shaper or a meter; the null ones are skipped.
     shaping: bool,
     metering: bool,
-    /// Whether the run carries routes found by discovery.
-    discovering: bool,
+    /// Whether strategies write header fields of Data.
+    stamping: bool,
     /// See [`Node::set_host`].
     is_host: bool,
     held_limit: u64,
@@ -154,7 +159,7 @@ impl Node {
             dead: DeadNonces::default(),
             metering: plan.metering,
             shaping: plan.shaping,
-            discovering: config.layout.find(Field::Discovery).is_some(),
+            stamping: stamps_data(&config.layout),
             is_host: false,
             strategies: Strategies::new(first),
             meter,

@@ -180,7 +180,7 @@ fn a_forwarder_that_listens_nowhere_is_rejected() {
 fn without_a_word_about_schemes_hops_are_measured_and_the_cheapest_taken() {
     let usual = Config::default().scheme;
     assert_eq!(usual, Scheme::named("measured").unwrap());
-    assert_eq!(usual.part(Family::Strategy).name, "best-route");
+    assert_eq!(usual.part(Family::Strategy).name, "overflow");
     let meter = usual.part(Family::Meter);
     assert_eq!((meter.name, &meter.params["plain-ends"]), ("hbhcm", &Value::Bool(false)));
 }

@@ -1,0 +1,284 @@
+//! One next hop of `overflow`: what it may carry, what is on its way there, and whether it answers.
+
+use super::{NextHop, Params};
+use crate::ids::{FaceId, NameId};
+use crate::units::{Duration, Time};
+
+/// What is on its way counts for so long at least, and for twice as long at most. Longer than the round trips of most
+/// paths; Interests that wait for content yet to be made do not fill a path.
+const EPOCH: Duration = Duration::from_millis(4000);
+/// How long the least round trip counts at least, and twice as long at most; as in the meter of `measured`.
+const BASE: Duration = Duration::from_millis(10_000);
+/// So many Interests in a row without an answer, and a next hop is silent.
+const LOST: u8 = 3;
+/// What a round trip may take that was never measured.
+const UNKNOWN: Duration = Duration::from_millis(1000);
+/// How often an Interest is to show how a next hop answers that is silent, or has not answered yet.
+const RETRY: Duration = Duration::from_millis(1000);
+/// Weight of the latest round trip in the mean (RFC 6298).
+const NEWEST: f64 = 0.125;
+
+/// Interests on their way, by when they were sent: an answer that nobody reports is forgotten with its epoch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Outstanding {
+    since: Time,
+    now: u32,
+    before: u32,
+}
+
+impl Outstanding {
+    fn age(&mut self, now: Time) {
+        let elapsed = now.since(self.since);
+        if elapsed >= EPOCH {
+            let before = if elapsed >= EPOCH * 2 { 0 } else { self.now };
+            *self = Outstanding { since: now, now: 0, before };
+        }
+    }
+
+    fn sent(&mut self, now: Time) {
+        self.age(now);
+        self.now = self.now.saturating_add(1);
+    }
+
+    /// What was sent at `sent` is on its way no longer.
+    fn over(&mut self, sent: Time, now: Time) {
+        self.age(now);
+        let count = if sent >= self.since { &mut self.now } else { &mut self.before };
+        *count = count.saturating_sub(1);
+    }
+
+    fn count(&self) -> u32 {
+        self.now.saturating_add(self.before)
+    }
+}
+
+/// The least round trip of the last while.
+#[derive(Clone, Copy, Debug)]
+struct Least {
+    since: Time,
+    now: Duration,
+    before: Duration,
+}
+
+impl Least {
+    fn new() -> Least {
+        let none = Duration::from_nanos(u64::MAX);
+        Least { since: Time::ZERO, now: none, before: none }
+    }
+
+    fn add(&mut self, rtt: Duration, now: Time) {
+        if now.since(self.since) >= BASE {
+            *self = Least { since: now, now: rtt, before: self.now };
+        }
+        self.now = self.now.min(rtt);
+    }
+
+    fn get(&self) -> Duration {
+        self.now.min(self.before)
+    }
+}
+
+/// A next hop.
+#[derive(Clone, Debug)]
+pub(super) struct Hop {
+    pub(super) face: FaceId,
+    pub(super) cost: u32,
+    /// Interests that may be on their way.
+    window: f64,
+    outstanding: Outstanding,
+    /// Whether no mark and no loss has ended its start yet.
+    starting: bool,
+    /// The mean round trip.
+    pub(super) srtt: Option<Duration>,
+    /// While that is unknown, or it is silent: the Interest that is to show how it answers, and when it went there.
+    probe: Option<(NameId, Time)>,
+    least: Least,
+    /// When the window was last cut, and a mark last came.
+    cut: Option<Time>,
+    marked: Option<Time>,
+    /// Interests in a row that were not answered.
+    lost: u8,
+}
+
+impl Hop {
+    pub(super) fn new(next: NextHop, params: &Params) -> Hop {
+        Hop {
+            face: next.face,
+            cost: next.cost,
+            window: params.initial_window,
+            outstanding: Outstanding::default(),
+            starting: true,
+            srtt: None,
+            probe: None,
+            least: Least::new(),
+            cut: None,
+            marked: None,
+            lost: 0,
+        }
+    }
+
+    /// The same where routing changed its cost.
+    pub(super) fn at_cost(self, cost: u32) -> Hop {
+        Hop { cost, ..self }
+    }
+
+    /// The part of its window that is in use.
+    pub(super) fn fill(&self) -> f64 {
+        f64::from(self.outstanding.count()) / self.window
+    }
+
+    pub(super) fn window(&self) -> f64 {
+        self.window
+    }
+
+    /// Whether more Interests would be answered as fast as these: its window has room, or no mark came for some round
+    /// trips, so that the window still grows.
+    pub(super) fn takes_more(&self, params: &Params, now: Time) -> bool {
+        let rest = self.srtt.unwrap_or_default().scale(params.patience);
+        !self.is_silent() && (self.fill() < 1.0 || self.marked.is_none_or(|marked| now.since(marked) > rest))
+    }
+
+    /// Whether it does not answer.
+    pub(super) fn is_silent(&self) -> bool {
+        self.lost >= LOST
+    }
+
+    /// An Interest goes there, and went before at the time of its record.
+    pub(super) fn sent(&mut self, name: NameId, before: Option<Time>, now: Time) {
+        if let Some(sent) = before {
+            self.outstanding.over(sent, now);
+        }
+        self.outstanding.sent(now);
+        if self.probe_due(now) {
+            self.probe = Some((name, now));
+        }
+    }
+
+    /// What was sent is on its way no longer, and nothing is known of an answer.
+    pub(super) fn forget(&mut self, sent: Time, now: Time) {
+        self.outstanding.over(sent, now);
+    }
+
+    /// The time in which it should answer.
+    fn patience(&self) -> Duration {
+        self.srtt.map_or(UNKNOWN, |srtt| srtt * 2)
+    }
+
+    /// Whether the next Interest is to show how it answers.
+    pub(super) fn probe_due(&self, now: Time) -> bool {
+        let unknown = self.srtt.is_none() || self.is_silent();
+        unknown && self.probe.is_none_or(|(_, sent)| now.since(sent) >= RETRY)
+    }
+
+    /// Whether this is the Interest that shows it, and still has time. If another next hop were asked, its answer would
+    /// come first, and nobody would wait for that of this one.
+    pub(super) fn is_probed_by(&self, name: NameId, now: Time) -> bool {
+        self.probe.is_some_and(|(probe, sent)| probe == name && now.since(sent) < self.patience())
+    }
+
+    /// Another next hop answered what was sent here. That is a loss only if this one had time for it.
+    pub(super) fn overtaken(&mut self, sent: Time, now: Time) {
+        if now.since(sent) > self.patience() {
+            self.lose(sent, now);
+        } else {
+            self.forget(sent, now);
+        }
+    }
+
+    /// What was sent was not answered in time.
+    pub(super) fn lose(&mut self, sent: Time, now: Time) {
+        self.outstanding.over(sent, now);
+        self.lost = self.lost.saturating_add(1);
+        self.starting = false;
+    }
+
+    /// A Data came; `rtt` as far as it is known which Interest it answers.
+    pub(super) fn answered(&mut self, sent: Time, rtt: Option<Duration>, params: &Params, now: Time) {
+        let filled = self.fill() >= 1.0;
+        if self.is_silent() {
+            self.window = self.window.min(params.initial_window);
+        }
+        (self.lost, self.probe) = (0, None);
+        self.outstanding.over(sent, now);
+        if let Some(rtt) = rtt {
+            let mean = self.srtt.map_or(rtt, |mean| mean.scale(1.0 - NEWEST) + rtt.scale(NEWEST));
+            self.srtt = Some(mean);
+            self.least.add(rtt, now);
+        }
+        if filled {
+            let step = if self.starting { params.start } else { params.growth };
+            self.window = (self.window + step).min(params.most);
+        }
+    }
+
+    /// A mark came: once per round trip the window becomes what would be on its way without the queue, within bounds.
+    pub(super) fn marked(&mut self, params: &Params, now: Time) {
+        (self.starting, self.marked) = (false, Some(now));
+        let rest = self.srtt.unwrap_or(EPOCH);
+        if self.cut.is_some_and(|cut| now.since(cut) < rest) {
+            return;
+        }
+        self.cut = Some(now);
+        let known = self.srtt.filter(|srtt| *srtt > Duration::ZERO);
+        let without_queue = known.map_or(0.0, |srtt| self.least.get().secs() / srtt.secs());
+        self.window = (self.window * without_queue.clamp(params.beta, 1.0)).max(1.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn interests_that_nobody_reports_are_forgotten_after_two_epochs() {
+        let mut outstanding = Outstanding::default();
+        (0..10).for_each(|_| outstanding.sent(at(100)));
+        outstanding.over(at(100), at(200));
+        assert_eq!(outstanding.count(), 9);
+        outstanding.sent(at(4000));
+        assert_eq!(outstanding.count(), 10);
+        outstanding.over(at(100), at(4100));
+        outstanding.over(at(4000), at(4100));
+        assert_eq!((outstanding.now, outstanding.before), (0, 8));
+        outstanding.sent(at(8000));
+        assert_eq!(outstanding.count(), 1);
+        outstanding.sent(at(16_000));
+        assert_eq!(outstanding.count(), 1, "two epochs without anything");
+    }
+
+    #[test]
+    fn the_least_round_trip_is_forgotten_after_twenty_seconds() {
+        let (mut least, ms) = (Least::new(), Duration::from_millis);
+        least.add(ms(10), at(9000));
+        least.add(ms(20), at(10_000));
+        assert_eq!(least.get(), ms(10));
+        least.add(ms(30), at(20_000));
+        assert_eq!(least.get(), ms(20));
+    }
+
+    // Round trips of 100 ms, then 110: the mean of the second is 101.25 ms, and the window becomes 8 · 100/101.25.
+    #[test]
+    fn a_mark_takes_from_the_window_what_stands_in_the_queue_once_per_round_trip() {
+        let params = Params::default();
+        let mut hop = Hop::new(NextHop { face: FaceId(1), cost: 1 }, &params);
+        hop.sent(NameId::default(), None, at(0));
+        hop.answered(at(0), Some(Duration::from_millis(100)), &params, at(100));
+        hop.sent(NameId::default(), None, at(100));
+        hop.answered(at(100), Some(Duration::from_millis(110)), &params, at(210));
+        hop.marked(&params, at(210));
+        assert!((hop.window - 8.0 * 100.0 / 101.25).abs() < 1e-6, "{}", hop.window);
+        let window = hop.window;
+        hop.marked(&params, at(300));
+        assert_eq!(hop.window, window);
+        for _ in 0..60 {
+            hop.sent(NameId::default(), None, at(300));
+            hop.answered(at(300), Some(Duration::from_millis(400)), &params, at(700));
+        }
+        hop.marked(&params, at(700));
+        assert!((hop.window - window * params.beta).abs() < 1e-6, "no more than beta at once");
+    }
+}
