@@ -21,8 +21,11 @@ pub struct RttEstimator {
     deviation: f64,
     sampled: bool,
     multiplier: u32,
-    /// Of the ndn-cxx generation; the other derives it when it is needed.
+    /// Of the ndn-cxx generation; the other derives it from the rest.
     rto: f64,
+    /// [`RttEstimator::rto`] and [`RttEstimator::srtt`], which are read several times for each sample.
+    timeout: Duration,
+    smoothed: Duration,
 }
 
 const MEAN_GAIN: f64 = 0.125;
@@ -35,7 +38,10 @@ impl RttEstimator {
     /// An estimator without samples.
     pub fn new(timer: Timer) -> RttEstimator {
         let initial = timer.initial.nanos() as f64;
-        RttEstimator { timer, srtt: initial, deviation: 0.0, sampled: false, multiplier: 1, rto: initial }
+        let (timeout, smoothed) = (Duration::ZERO, Duration::ZERO);
+        let (srtt, rto) = (initial, initial);
+        let estimator = RttEstimator { timer, srtt, deviation: 0.0, sampled: false, multiplier: 1, rto, timeout, smoothed };
+        RttEstimator { timeout: estimator.derive_timeout(), ..estimator }
     }
 
     /// Takes a sample. `in_flight`: Interests outstanding once this one is answered (ndn-cxx's gains depend on it).
@@ -63,6 +69,8 @@ impl RttEstimator {
             }
         }
         self.rto = self.bounded(self.estimate());
+        self.timeout = self.derive_timeout();
+        self.smoothed = Duration::from_nanos(libm::round(self.srtt) as u64);
     }
 
     /// Doubles the timeout, up to the timer's bounds: after a timed-out segment (ndnSIM) or loss event (ndn-cxx).
@@ -72,10 +80,16 @@ impl RttEstimator {
             self.rto = self.bounded(self.rto * 2.0);
         }
         self.multiplier = doubled.min(self.timer.backoff_cap);
+        self.timeout = self.derive_timeout();
     }
 
     /// The timeout now.
+    #[inline]
     pub fn rto(&self) -> Duration {
+        self.timeout
+    }
+
+    fn derive_timeout(&self) -> Duration {
         let ns = match self.timer.estimator {
             Estimator::Ndnsim => {
                 let (min, max) = self.bounds();
@@ -87,8 +101,9 @@ impl RttEstimator {
     }
 
     /// The smoothed round-trip time; zero before the first sample.
+    #[inline]
     pub fn srtt(&self) -> Duration {
-        if self.sampled { Duration::from_nanos(libm::round(self.srtt) as u64) } else { Duration::ZERO }
+        self.smoothed
     }
 
     /// By how much round-trip times deviate from the smoothed one; zero before the first sample.
