@@ -1,7 +1,7 @@
 //! The pending Interest table.
 //!
-//! One entry per name, 64 bytes with its timer: one downstream (in-record) and one upstream (out-record) inline, more
-//! of either in a pooled side table. The lifetime timers are a [`Wheel`] over the same slots.
+//! One entry per name, with its timer one cache line: one downstream (in-record) and one upstream (out-record) inline,
+//! more of either in a pooled side table. The lifetime timers are of a [`Wheel`].
 //!
 //! `MustBeFresh` is not part of the key, as NDN's rules would have it: an Interest with MustBeFresh that joins one
 //! without gets the same Data.
@@ -15,7 +15,7 @@ use crate::growth::grow;
 use crate::index::{Index, Taken, Vacant};
 use crate::keyed::NumberHash;
 use crate::shares::{FaceClass, Rejection, ShareLimits, Shares};
-use crate::wheel::Wheel;
+use crate::wheel::{MAX_TIMERS, Timed, Timer, Wheel};
 use ndnweir_core::fields::Fields;
 use ndnweir_core::ids::{FaceId, NameId};
 use ndnweir_core::packet::Packet;
@@ -28,8 +28,10 @@ const SPILLED: u8 = 2;
 
 /// What is pending for a name.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 struct Entry {
     name: NameId,
+    timer: Timer,
     first: InRecord,
     out: OutRecord,
     /// The row of the side table; in a free slot the next free slot.
@@ -39,6 +41,13 @@ struct Entry {
     /// Out-records inline: 0 or 1; or [`SPILLED`].
     outs: u8,
     ins_spilled: bool,
+}
+
+impl Timed for Entry {
+    #[inline(always)]
+    fn timer(&mut self) -> &mut Timer {
+        &mut self.timer
+    }
 }
 
 /// Records beyond the first, all together. The vectors keep their memory for the next user.
@@ -89,7 +98,7 @@ impl Pit {
             fields: Vec::new(),
             with_fields,
             len: 0,
-            limit: limit.min(NIL as usize - 1),
+            limit: limit.min(MAX_TIMERS),
         }
     }
 
@@ -167,6 +176,7 @@ impl Pit {
     pub(crate) fn insert(&mut self, vacant: Vacant, packet: &Packet, face: FaceId, now: Time) -> u32 {
         let entry = Entry {
             name: packet.name,
+            timer: Timer::UNSET,
             first: InRecord::of(packet, face, now),
             out: OutRecord { sent: Time::ZERO, nonce: 0, face: FaceId::NONE, nacked: None, sends: 1 },
             spill: NIL,
@@ -196,7 +206,8 @@ impl Pit {
             shares.take(face, InRecord::counted(packet.size));
         }
         self.index.fill(vacant, slot);
-        self.wheel.set(slot, now + Duration::from_millis(u64::from(packet.lifetime_ms)), now);
+        let expiry = now + Duration::from_millis(u64::from(packet.lifetime_ms));
+        self.wheel.start(&mut self.entries, slot, expiry, now);
         self.len += 1;
         slot
     }
@@ -216,7 +227,7 @@ impl Pit {
 
     #[inline(always)]
     fn give_back(&mut self, slot: u32) {
-        self.wheel.cancel(slot);
+        self.wheel.cancel(&mut self.entries, slot);
         let spill = self.entries[slot as usize].spill;
         if let Some(shares) = &mut self.shares {
             let entry = &self.entries[slot as usize];
@@ -328,11 +339,11 @@ impl Pit {
                 shares.take(face, record.size());
             }
             entry.first = record;
-            self.wheel.set(slot, expiry, now);
+            self.wheel.set(&mut self.entries, slot, expiry, now);
             return true;
         }
         if !entry.ins_spilled {
-            let first = (entry.first, self.wheel.deadline(slot));
+            let first = (entry.first, entry.timer.deadline());
             entry.ins_spilled = true;
             let row = self.spill(slot);
             self.spills[row].ins.push(first);
@@ -354,7 +365,7 @@ impl Pit {
             None => ins.push((record, expiry)),
         }
         let last = ins.iter().map(|&(_, expiry)| expiry).max().unwrap_or(expiry);
-        self.wheel.set(slot, last, now);
+        self.wheel.set(&mut self.entries, slot, last, now);
         retransmitted
     }
 
@@ -371,7 +382,7 @@ impl Pit {
             shares.give_back(face, left.size());
         }
         if let Some(last) = ins.iter().map(|&(_, expiry)| expiry).max() {
-            self.wheel.set(slot, last, now);
+            self.wheel.set(&mut self.entries, slot, last, now);
         }
         Some(left)
     }
@@ -458,7 +469,7 @@ impl Pit {
 
     /// The next entry whose last downstream has expired by `now`; its timer is no longer set.
     pub(crate) fn expire(&mut self, now: Time) -> Option<u32> {
-        self.wheel.pop(now)
+        self.wheel.pop(&mut self.entries, now)
     }
 
     /// Bytes of memory it uses.

@@ -2,31 +2,63 @@
 //!
 //! Eleven levels of 64 slots cover 64-bit time. A timer sits in the level of the highest six-bit digit in which its
 //! deadline differs from the wheel's time and moves down as that time comes near, so most timers, which are cancelled
-//! long before, are touched twice. Lists are intrusive and circular; timers are numbered by the caller (slab slots),
-//! one deadline each, so a number that is used again never fires for its former timer.
+//! long before, are touched twice. Lists are intrusive: each timer lies in the caller's entry that it belongs to (a slab
+//! slot, whose number is the timer's), so that an entry and its timer are one cache line. One deadline each, so a number
+//! that is used again never fires for its former timer.
 
-use crate::growth::grow;
 use ndnweir_core::units::Time;
 
 const BITS: u32 = 6;
 const LEVELS: usize = 11;
 const SLOTS: usize = 1 << BITS;
-const NIL: u32 = u32::MAX;
+/// Of [`Timer::next`]: it is not set.
+const UNSET: u32 = u32::MAX;
+/// Marks what stands in place of a neighbour at the ends of a list: the list's number.
+const END: u32 = 1 << 31;
+/// The most timers.
+pub(crate) const MAX_TIMERS: usize = END as usize;
 
+/// A timer, in the entry it belongs to.
 #[derive(Clone, Copy, Debug)]
-struct ListEntry {
+pub(crate) struct Timer {
     at: u64,
+    /// The timer before it in its list.
     prev: u32,
-    /// [`NIL`] when the timer is not set.
+    /// The one after it.
     next: u32,
 }
+
+impl Timer {
+    /// Not set.
+    pub(crate) const UNSET: Timer = Timer { at: 0, prev: UNSET, next: UNSET };
+
+    /// The deadline, when it is or was set.
+    #[inline]
+    pub(crate) fn deadline(self) -> Time {
+        Time::from_nanos(self.at)
+    }
+}
+
+/// What has a timer.
+pub(crate) trait Timed {
+    fn timer(&mut self) -> &mut Timer;
+}
+
+/// The first and the last timer of a slot.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    first: u32,
+    last: u32,
+}
+
+const EMPTY: List = List { first: UNSET, last: UNSET };
 
 /// The wheel.
 #[derive(Clone, Debug)]
 pub(crate) struct Wheel {
-    links: Vec<ListEntry>,
-    /// By level up to the highest that was used: most timers of a node are of a few seconds and need six levels.
-    heads: Vec<[u32; SLOTS]>,
+    /// The slots of each level, up to the highest that was used: most timers of a node are of a few seconds and need six
+    /// levels.
+    lists: Vec<List>,
     occupied: [u64; LEVELS],
     /// The levels that have timers.
     levels: u16,
@@ -38,55 +70,48 @@ pub(crate) struct Wheel {
 
 impl Wheel {
     pub(crate) fn new() -> Wheel {
-        Wheel { links: Vec::new(), heads: Vec::new(), occupied: [0; LEVELS], levels: 0, elapsed: 0, next: Time::NEVER }
+        Wheel { lists: Vec::new(), occupied: [0; LEVELS], levels: 0, elapsed: 0, next: Time::NEVER }
     }
 
     /// Sets timer `id` to `at`, in place of its former deadline. `now` keeps the wheel's time close to the caller's.
+    pub(crate) fn set<T: Timed>(&mut self, timers: &mut [T], id: u32, at: Time, now: Time) {
+        self.cancel(timers, id);
+        self.start(timers, id, at, now);
+    }
+
+    /// As [`Wheel::set`], for a timer that is not set.
     #[inline(always)]
-    pub(crate) fn set(&mut self, id: u32, at: Time, now: Time) {
-        while id as usize >= self.links.len() {
-            grow(&mut self.links);
-            self.links.push(ListEntry { at: 0, prev: NIL, next: NIL });
-        }
-        if self.links[id as usize].next != NIL {
-            self.cancel(id);
-        }
+    pub(crate) fn start<T: Timed>(&mut self, timers: &mut [T], id: u32, at: Time, now: Time) {
         // Following the time within 2^24 ns (17 ms) keeps deadlines of seconds in fine enough slots.
         if (now.nanos() ^ self.elapsed) >> 24 != 0 && now > Time::from_nanos(self.elapsed) && now < self.next() {
             self.elapsed = now.nanos();
             self.find_next();
         }
-        self.links[id as usize].at = at.nanos().max(self.elapsed);
-        self.link(id);
+        timers[id as usize].timer().at = at.nanos().max(self.elapsed);
+        self.link(timers, id);
     }
 
     /// Forgets timer `id`, if it is set.
     #[inline]
-    pub(crate) fn cancel(&mut self, id: u32) {
-        let Some(&ListEntry { at, prev, next }) = self.links.get(id as usize) else { return };
-        if next == NIL {
+    pub(crate) fn cancel<T: Timed>(&mut self, timers: &mut [T], id: u32) {
+        let timer = timers[id as usize].timer();
+        let Timer { prev, next, .. } = *timer;
+        if next == UNSET {
             return;
         }
-        self.links[id as usize].next = NIL;
-        if next != id {
-            self.links[prev as usize].next = next;
-            self.links[next as usize].prev = prev;
+        timer.next = UNSET;
+        if prev & END == 0 {
+            timers[prev as usize].timer().next = next;
+        } else {
+            self.lists[(prev & !END) as usize].first = next;
         }
-        let (level, slot) = self.place(at);
-        let head = &mut self.heads[level][slot];
-        if *head == id {
-            *head = next;
-            if next == id {
-                *head = NIL;
-                self.vacate(level, slot);
-            }
+        if next & END == 0 {
+            timers[next as usize].timer().prev = prev;
+        } else if prev & END == 0 {
+            self.lists[(next & !END) as usize].last = prev;
+        } else {
+            self.empty((next & !END) as usize);
         }
-    }
-
-    /// The deadline of timer `id`, which is or was set.
-    #[inline]
-    pub(crate) fn deadline(&self, id: u32) -> Time {
-        Time::from_nanos(self.links[id as usize].at)
     }
 
     /// When [`Wheel::pop`] should be called next: not after the earliest deadline, perhaps before.
@@ -97,32 +122,27 @@ impl Wheel {
 
     /// After a change of what is occupied, or of the wheel's time.
     fn find_next(&mut self) {
-        self.next = if self.levels == 0 { Time::NEVER } else { Time::from_nanos(self.first().2) };
+        self.next = if self.levels == 0 { Time::NEVER } else { Time::from_nanos(self.first().1) };
     }
 
     /// The next timer with a deadline up to `now`, in order of deadline; it is no longer set.
-    pub(crate) fn pop(&mut self, now: Time) -> Option<u32> {
+    pub(crate) fn pop<T: Timed>(&mut self, timers: &mut [T], now: Time) -> Option<u32> {
         while self.levels != 0 {
-            let (level, slot, start) = self.first();
+            let (list, start) = self.first();
             if start > now.nanos() {
                 break;
             }
             self.elapsed = start;
-            let head = self.heads[level][slot];
-            if level == 0 {
-                self.cancel(head);
+            let mut id = self.lists[list].first;
+            if list < SLOTS {
+                self.cancel(timers, id);
                 self.find_next();
-                return Some(head);
+                return Some(id);
             }
-            self.heads[level][slot] = NIL;
-            self.vacate(level, slot);
-            let mut id = head;
-            loop {
-                let next = self.links[id as usize].next;
-                self.link(id);
-                if next == head {
-                    break;
-                }
+            self.empty(list);
+            while id & END == 0 {
+                let next = timers[id as usize].timer().next;
+                self.link(timers, id);
                 id = next;
             }
         }
@@ -131,19 +151,20 @@ impl Wheel {
 
     /// Forgets every timer.
     pub(crate) fn clear(&mut self) {
-        let elapsed = self.elapsed;
-        *self = Wheel { elapsed, links: std::mem::take(&mut self.links), ..Wheel::new() };
-        self.links.clear();
+        *self = Wheel { elapsed: self.elapsed, ..Wheel::new() };
     }
 
-    /// Bytes of memory it uses.
+    /// Bytes of memory it uses beside the timers.
     pub(crate) fn memory(&self) -> usize {
-        self.links.capacity() * size_of::<ListEntry>() + self.heads.capacity() * size_of::<[u32; SLOTS]>()
+        self.lists.capacity() * size_of::<List>()
     }
 
+    /// A list has no timers any more.
     #[cold]
     #[inline(never)]
-    fn vacate(&mut self, level: usize, slot: usize) {
+    fn empty(&mut self, list: usize) {
+        self.lists[list] = EMPTY;
+        let (level, slot) = (list / SLOTS, list % SLOTS);
         self.occupied[level] &= !(1 << slot);
         if self.occupied[level] == 0 {
             self.levels &= !(1 << level);
@@ -151,52 +172,57 @@ impl Wheel {
         self.find_next();
     }
 
-    /// The level and slot for a deadline, stable until that slot begins.
+    /// The list for a deadline, stable until that slot begins.
     #[inline]
-    fn place(&self, at: u64) -> (usize, usize) {
+    fn place(&self, at: u64) -> usize {
         let differing = (at ^ self.elapsed) | 1;
         let level = (63 - differing.leading_zeros()) / BITS;
-        (level as usize, (at >> (level * BITS)) as usize % SLOTS)
+        level as usize * SLOTS + (at >> (level * BITS)) as usize % SLOTS
     }
 
     /// Appends `id` to the list of its slot.
     #[inline]
-    fn link(&mut self, id: u32) {
-        let (level, slot) = self.place(self.links[id as usize].at);
-        let head = self.heads.get(level).map_or(NIL, |heads| heads[slot]);
-        if head == NIL {
-            return self.begin(id, level, slot);
+    fn link<T: Timed>(&mut self, timers: &mut [T], id: u32) {
+        let timer = timers[id as usize].timer();
+        let place = self.place(timer.at);
+        timer.next = END | place as u32;
+        match self.lists.get_mut(place) {
+            Some(list) if list.last != UNSET => {
+                timer.prev = std::mem::replace(&mut list.last, id);
+                let before = timer.prev;
+                timers[before as usize].timer().next = id;
+            }
+            _ => {
+                timer.prev = END | place as u32;
+                self.begin(id, place);
+            }
         }
-        let tail = std::mem::replace(&mut self.links[head as usize].prev, id);
-        self.links[tail as usize].next = id;
-        let link = &mut self.links[id as usize];
-        (link.prev, link.next) = (tail, head);
     }
 
     /// Begins the list of a slot.
     #[cold]
     #[inline(never)]
-    fn begin(&mut self, id: u32, level: usize, slot: usize) {
-        if level >= self.heads.len() {
-            self.heads.reserve_exact(level + 1 - self.heads.len());
-            self.heads.resize(level + 1, [NIL; SLOTS]);
+    fn begin(&mut self, id: u32, place: usize) {
+        let (level, slot) = (place / SLOTS, place % SLOTS);
+        if place >= self.lists.len() {
+            let wanted = (level + 1) * SLOTS;
+            self.lists.reserve_exact(wanted - self.lists.len());
+            self.lists.resize(wanted, EMPTY);
         }
-        self.heads[level][slot] = id;
+        self.lists[place] = List { first: id, last: id };
         self.occupied[level] |= 1 << slot;
         self.levels |= 1 << level;
         self.find_next();
-        let link = &mut self.links[id as usize];
-        (link.prev, link.next) = (id, id);
     }
 
-    /// The first occupied slot: level, slot and the instant it begins. Some level must be occupied.
+    /// The first occupied slot, by its list, and the instant it begins. Some level must be occupied.
     #[inline]
-    fn first(&self) -> (usize, usize, u64) {
+    fn first(&self) -> (usize, u64) {
         let level = self.levels.trailing_zeros();
         let slot = self.occupied[level as usize].trailing_zeros();
         let above = self.elapsed.checked_shr((level + 1) * BITS).unwrap_or(0);
         let start = above.checked_shl((level + 1) * BITS).unwrap_or(0) | u64::from(slot) << (level * BITS);
-        (level as usize, slot as usize, start)
+        (level as usize * SLOTS + slot as usize, start)
     }
 }
 
@@ -206,52 +232,58 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
+    impl Timed for Timer {
+        fn timer(&mut self) -> &mut Timer {
+            self
+        }
+    }
+
     fn at(ns: u64) -> Time {
         Time::from_nanos(ns)
     }
 
     #[test]
     fn timers_fire_in_order_of_deadline_and_those_of_one_instant_in_order_of_setting() {
-        let mut wheel = Wheel::new();
+        let (mut wheel, mut timers) = (Wheel::new(), [Timer::UNSET; 40]);
         for (id, ns) in [(0, 5_000_000_000), (1, 70), (2, 5_000_000_000), (3, u64::MAX - 1)] {
-            wheel.set(id, at(ns), Time::ZERO);
+            wheel.set(&mut timers, id, at(ns), Time::ZERO);
         }
-        let order: Vec<_> = std::iter::from_fn(|| wheel.pop(at(u64::MAX))).collect();
+        let order: Vec<_> = std::iter::from_fn(|| wheel.pop(&mut timers, at(u64::MAX))).collect();
         assert_eq!(order, [1, 0, 2, 3]);
         assert_eq!(wheel.next(), Time::NEVER);
     }
 
     #[test]
     fn a_slot_used_again_fires_for_its_new_owner_only() {
-        let mut wheel = Wheel::new();
-        wheel.set(7, at(100), Time::ZERO);
-        wheel.set(7, at(200), Time::ZERO);
-        assert_eq!(wheel.pop(at(199)), None);
-        assert_eq!(wheel.pop(at(200)), Some(7));
-        assert_eq!(wheel.pop(at(u64::MAX)), None);
+        let (mut wheel, mut timers) = (Wheel::new(), [Timer::UNSET; 40]);
+        wheel.set(&mut timers, 7, at(100), Time::ZERO);
+        wheel.set(&mut timers, 7, at(200), Time::ZERO);
+        assert_eq!(wheel.pop(&mut timers, at(199)), None);
+        assert_eq!(wheel.pop(&mut timers, at(200)), Some(7));
+        assert_eq!(wheel.pop(&mut timers, at(u64::MAX)), None);
     }
 
     proptest! {
         #[test]
         fn it_agrees_with_a_sorted_map(ops in prop::collection::vec((0u8..4, 0u32..40, 0u32..36, 0u64..64), 0..600)) {
-            let mut wheel = Wheel::new();
+            let (mut wheel, mut timers) = (Wheel::new(), [Timer::UNSET; 40]);
             let mut model: BTreeMap<u32, u64> = BTreeMap::new();
             let mut now = 0u64;
             for (op, id, scale, factor) in ops {
                 let delay = factor << scale;
                 match op {
                     0 | 1 => {
-                        wheel.set(id, at(now + delay), at(now));
+                        wheel.set(&mut timers, id, at(now + delay), at(now));
                         model.insert(id, now + delay);
                     }
                     2 => {
-                        wheel.cancel(id);
+                        wheel.cancel(&mut timers, id);
                         model.remove(&id);
                     }
                     _ => {
                         now += delay;
                         let mut fired = Vec::new();
-                        while let Some(id) = wheel.pop(at(now)) {
+                        while let Some(id) = wheel.pop(&mut timers, at(now)) {
                             let deadline = model.remove(&id);
                             prop_assert!(deadline.is_some_and(|d| d <= now && fired.last().is_none_or(|&l| l <= d)));
                             fired.push(deadline.unwrap());

@@ -40,7 +40,8 @@ impl RttEstimator {
         let initial = timer.initial.nanos() as f64;
         let (timeout, smoothed) = (Duration::ZERO, Duration::ZERO);
         let (srtt, rto) = (initial, initial);
-        let estimator = RttEstimator { timer, srtt, deviation: 0.0, sampled: false, multiplier: 1, rto, timeout, smoothed };
+        let estimator =
+            RttEstimator { timer, srtt, deviation: 0.0, sampled: false, multiplier: 1, rto, timeout, smoothed };
         RttEstimator { timeout: estimator.derive_timeout(), ..estimator }
     }
 

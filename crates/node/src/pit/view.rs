@@ -39,7 +39,7 @@ impl<'a> View<'a> {
     /// The only downstream there has been, which is the usual case.
     #[inline(always)]
     pub(crate) fn single_downstream(self) -> Option<(InRecord, Time)> {
-        (!self.entry.ins_spilled).then(|| (self.entry.first, self.pit.wheel.deadline(self.slot)))
+        (!self.entry.ins_spilled).then(|| (self.entry.first, self.entry.timer.deadline()))
     }
 
     /// The highest mark recorded from Interests.
