@@ -176,13 +176,20 @@ impl FaceCounters {
     /// Counts a packet whose transmission has started.
     #[inline]
     pub fn count_started(&mut self, kind: Kind, bits: u64) {
-        let (total, packets) = match kind {
-            Kind::Data => (&mut self.data_bits, &mut self.data_packets),
-            Kind::Interest => (&mut self.interest_bits, &mut self.interest_packets),
-            Kind::Nack => (&mut self.nack_bits, &mut self.nack_packets),
-        };
-        *total += bits;
-        *packets += 1;
+        match kind {
+            Kind::Data => {
+                self.data_bits += bits;
+                self.data_packets += 1;
+            }
+            Kind::Interest => {
+                self.interest_bits += bits;
+                self.interest_packets += 1;
+            }
+            Kind::Nack => {
+                self.nack_bits += bits;
+                self.nack_packets += 1;
+            }
+        }
     }
 
     /// Data whose transmission has started.

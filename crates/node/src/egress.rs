@@ -52,6 +52,19 @@ struct SettledPacket {
     kind: Kind,
 }
 
+/// What becomes of a packet that is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// It leaves at once: to an application, or by a link without a rate.
+    Through,
+    /// The settled driver with the null marker on a link of some rate: the usual case, without a hook to call.
+    Plain,
+    /// The settled driver.
+    Settled,
+    /// The eventful driver.
+    Eventful,
+}
+
 /// The transmission in flight, or the last one.
 #[derive(Clone, Copy, Debug, Default)]
 struct CurrentTransmission {
@@ -69,6 +82,7 @@ pub(crate) struct Egress {
     up: bool,
     /// Smaller packets leave whole; nothing does while it is down.
     passes: u32,
+    way: Way,
     settled: bool,
     /// The marker is the null marker, whose hooks are skipped.
     passive: bool,
@@ -104,11 +118,12 @@ fn transmission_time(rate: Option<Rate>, size: u32) -> Duration {
 impl Egress {
     pub(crate) fn new(face: FaceId, config: &FaceConfig, parts: Parts, force_events: bool) -> Egress {
         let cutter = Cutter::new(config.mtu);
-        Egress {
+        let mut egress = Egress {
             face,
             local: config.local,
             up: true,
             passes: cutter.passes(true),
+            way: Way::Through,
             settled: !force_events && parts.is_predictable(),
             passive: matches!(parts.marker, AnyMarker::DropTail(_)),
             stamps: parts.marker.stamps(),
@@ -128,6 +143,19 @@ impl Egress {
             parts,
             dropped: Vec::new(),
             counters: FaceCounters::default(),
+        };
+        egress.way = egress.find_way();
+        egress
+    }
+
+    /// After any change of what it depends on.
+    fn find_way(&self) -> Way {
+        match self.rate {
+            None => Way::Through,
+            Some(_) if self.local => Way::Through,
+            _ if !self.settled => Way::Eventful,
+            _ if self.passive && self.trace.is_none() => Way::Plain,
+            _ => Way::Settled,
         }
     }
 
@@ -216,12 +244,7 @@ impl Egress {
             if waiting.start > now {
                 return;
             }
-            self.ring.pop_front();
-            self.ring_bytes = self.ring_bytes - Bytes::new(u64::from(waiting.size));
-            let SettledPacket { joined, start, size, flow, kind } = waiting;
-            self.data -= u32::from(kind == Kind::Data);
-            let verdict = self.departs(kind, flow, size, joined, start, trace);
-            debug_assert_eq!(verdict, Verdict::Pass, "a predictable marker decides when a packet joins");
+            self.leave(waiting, trace);
         }
         if !self.idle && self.busy_until <= now {
             self.idle = true;
@@ -262,6 +285,13 @@ impl Egress {
                 return verdict;
             }
         }
+        self.count_departure(kind, size, joined, start);
+        verdict
+    }
+
+    #[inline(always)]
+    fn count_departure(&mut self, kind: Kind, size: u32, joined: Time, start: Time) {
+        let sojourn = start.since(joined);
         self.transmission =
             CurrentTransmission { start, since: start, work: u64::from(size).saturating_mul(8_000_000_000) };
         let counters = &mut self.counters;
@@ -271,7 +301,6 @@ impl Egress {
             counters.sojourn_sum += u128::from(sojourn.nanos());
             counters.sojourn_max = counters.sojourn_max.max(sojourn);
         }
-        verdict
     }
 
     /// The wire is free at `at`: the next packet starts, or the face is idle.
@@ -315,7 +344,8 @@ impl Egress {
     }
 
     /// A packet is offered. Whether [`Egress::due`] may have changed.
-    #[inline(always)]
+    // Not inlined into the dozen places of the pipelines that send something.
+    #[inline(never)]
     pub(crate) fn offer(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
         // One comparison for a face that is down and for a packet that is too large.
         if packet.size >= self.passes {
@@ -330,16 +360,17 @@ impl Egress {
         self.counters.offered_packets += 1;
         self.counters.offered_bits += u64::from(size) * 8;
         out.held(packet.tag);
-        if self.rate.is_none() || self.local {
-            self.counters.count_started(packet.kind, u64::from(size) * 8);
-            out.stage(self.face, packet, now);
-        } else if self.settled {
-            self.settle(now, trace);
-            self.join_settled(now, packet, size, out, trace);
-        } else {
-            self.advance(now, out, trace);
-            self.join(now, Packet { size, ..*packet }, out, trace);
-            return true;
+        match self.way {
+            Way::Plain => self.join_plain(now, packet, size, out, trace),
+            Way::Through => {
+                self.counters.count_started(packet.kind, u64::from(size) * 8);
+                out.stage(self.face, packet, now);
+            }
+            Way::Settled => self.join_settled(now, packet, size, out, trace),
+            Way::Eventful => {
+                self.join(now, Packet { size, ..*packet }, out, trace);
+                return true;
+            }
         }
         false
     }
@@ -378,14 +409,37 @@ impl Egress {
         self.parts.marker.stamp(packet, &mut ctx);
     }
 
+    /// [`Egress::join_settled`] for the null marker and a rate.
     #[inline(always)]
+    fn join_plain(&mut self, now: Time, packet: &Packet, size: u32, out: &mut Outbox, trace: &mut Trace) {
+        while let Some(&waiting) = self.ring.front()
+            && waiting.start <= now
+        {
+            self.leave(waiting, trace);
+        }
+        let (kind, bytes) = (packet.kind, Bytes::new(u64::from(size)));
+        if !self.settled_view().fits(bytes) {
+            return self.overflow_settled(now, packet, size, out, trace);
+        }
+        let start = now.max(self.busy_until);
+        let end = start + self.serialisation(kind, size, start);
+        self.busy_until = end;
+        self.idle = false;
+        out.put(self.face, packet, [now, start, end]);
+        if start == now {
+            // The next call would find it gone, without a hook being called.
+            self.count_departure(kind, size, now, start);
+        } else {
+            self.wait(SettledPacket { joined: now, start, size, flow: packet.name.flow, kind });
+        }
+    }
+
+    #[inline(never)]
     fn join_settled(&mut self, now: Time, packet: &Packet, size: u32, out: &mut Outbox, trace: &mut Trace) {
-        let bytes = Bytes::new(u64::from(size));
-        let queue =
-            QueueView { packets: self.ring.len() as u32, bytes: self.ring_bytes, limit: self.limit, rate: self.rate };
-        if !queue.fits(bytes) {
-            self.overflow(now, &Packet { size, ..*packet }, out, trace);
-            return;
+        self.settle(now, trace);
+        let queue = self.settled_view();
+        if !queue.fits(Bytes::new(u64::from(size))) {
+            return self.overflow_settled(now, packet, size, out, trace);
         }
         let staged = out.stage(self.face, packet, now);
         if !self.passive {
@@ -404,29 +458,67 @@ impl Egress {
             }
             staged.packet.size = packet.size;
         }
+        let kind = packet.kind;
         staged.start = now.max(self.busy_until);
-        let which = usize::from(packet.kind == Kind::Data);
+        staged.end = staged.start + self.serialisation(kind, size, staged.start);
+        self.busy_until = staged.end;
+        self.idle = false;
+        let start = staged.start;
+        if start == now && self.passive {
+            self.count_departure(kind, size, now, start);
+        } else {
+            self.wait(SettledPacket { joined: now, start, size, flow: packet.name.flow, kind });
+        }
+    }
+
+    /// The queue of the settled driver, see [`Egress::view`].
+    #[inline(always)]
+    fn settled_view(&self) -> QueueView {
+        QueueView { packets: self.ring.len() as u32, bytes: self.ring_bytes, limit: self.limit, rate: self.rate }
+    }
+
+    /// How long a packet of this kind takes that starts then; usually as long as the last of its kind.
+    #[inline(always)]
+    fn serialisation(&mut self, kind: Kind, size: u32, start: Time) -> Duration {
+        let which = usize::from(kind == Kind::Data);
         if self.serial[which].0 != size {
             // Nothing is remembered of a trace, which has another time for every packet.
             let known = if self.trace.is_some() { 0 } else { size };
-            self.serial[which] = (known, self.transmission_from(staged.start, size));
+            self.serial[which] = (known, self.transmission_from(start, size));
         }
-        staged.end = staged.start + self.serial[which].1;
-        self.busy_until = staged.end;
-        self.idle = false;
-        let (start, flow, kind) = (staged.start, packet.name.flow, packet.kind);
-        if start == now && self.passive {
-            // The next call would find it gone, without a hook being called.
-            self.departs(kind, flow, size, now, start, trace);
-            return;
-        }
-        grow_queue(&mut self.ring);
-        self.ring.push_back(SettledPacket { joined: now, start, size, flow, kind });
-        self.ring_bytes += bytes;
-        self.data += u32::from(kind == Kind::Data);
+        self.serial[which].1
     }
 
+    /// A packet that was handed out waits for its departure.
+    #[inline]
+    fn wait(&mut self, packet: SettledPacket) {
+        self.ring_bytes += Bytes::new(u64::from(packet.size));
+        self.data += u32::from(packet.kind == Kind::Data);
+        grow_queue(&mut self.ring);
+        self.ring.push_back(packet);
+    }
+
+    /// The first that waits starts its transmission.
+    #[inline(always)]
+    fn leave(&mut self, waiting: SettledPacket, trace: &mut Trace) {
+        self.ring.pop_front();
+        self.ring_bytes = self.ring_bytes - Bytes::new(u64::from(waiting.size));
+        let SettledPacket { joined, start, size, flow, kind } = waiting;
+        self.data -= u32::from(kind == Kind::Data);
+        let verdict = self.departs(kind, flow, size, joined, start, trace);
+        debug_assert_eq!(verdict, Verdict::Pass, "a predictable marker decides when a packet joins");
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn overflow_settled(&mut self, now: Time, packet: &Packet, size: u32, out: &mut Outbox, trace: &mut Trace) {
+        self.settle(now, trace);
+        self.overflow(now, &Packet { size, ..*packet }, out, trace);
+    }
+
+    #[inline(never)]
     fn join(&mut self, now: Time, mut packet: Packet, out: &mut Outbox, trace: &mut Trace) {
+        self.advance(now, out, trace);
         let queue = self.view();
         if queue.fits(packet.bytes()) {
             match self.judge(now, &packet, queue, trace) {

@@ -106,6 +106,15 @@ impl Outbox {
         staged
     }
 
+    /// A packet leaves: `times` are when it was offered, starts and has left.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, face: FaceId, packet: &Packet, times: [Time; 3]) {
+        let slot = self.slot();
+        slot.packet = *packet;
+        slot.face = face;
+        [slot.joined, slot.start, slot.end] = times;
+    }
+
     /// Takes the packet staged last out again.
     pub(crate) fn unstage(&mut self) {
         self.filled -= 1;

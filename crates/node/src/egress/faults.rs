@@ -23,6 +23,7 @@ impl Egress {
         let former = std::mem::replace(&mut self.rate, rate);
         self.trace = None;
         self.serial = [(0, Duration::ZERO); 2];
+        self.way = self.find_way();
         if self.idle {
             return;
         }
@@ -110,5 +111,6 @@ impl Egress {
         self.passive = matches!(self.parts.marker, AnyMarker::DropTail(_));
         self.stamps = self.parts.marker.stamps();
         self.settled = !self.force_events && self.parts.is_predictable();
+        self.way = self.find_way();
     }
 }
