@@ -81,8 +81,10 @@ pub struct LinkTotals {
     pub down: u64,
 }
 
-/// The propagation from one egress to the next node.
+/// The propagation from one egress to the next node. What every packet needs comes first, so that it lies in two cache
+/// lines.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Propagation {
     /// Packets in flight, in order of arrival.
     ring: VecDeque<InFlight>,
@@ -93,18 +95,17 @@ pub struct Propagation {
     following: Time,
     /// How long before its arrival the first joined the sender's queue, in nanoseconds, and the second.
     ages: [u32; 2],
-    delay: Duration,
-    impairment: Impairment,
-    perfect: bool,
-    seed: u64,
-    directed_link: u32,
-    next_number: u32,
-    /// The state of the burst losses at the last packet.
-    burst: BurstState,
     /// The latest arrival so far: without reordering nothing arrives earlier.
     last_arrival: Time,
-    /// Counts.
-    pub totals: LinkTotals,
+    delay: Duration,
+    perfect: bool,
+    next_number: u32,
+    totals: LinkTotals,
+    impairment: Impairment,
+    seed: u64,
+    directed_link: u32,
+    /// The state of the burst losses at the last packet.
+    burst: BurstState,
 }
 
 /// Labels of the random streams of links (see [`Rng::derive`]).
@@ -128,6 +129,11 @@ impl Propagation {
             last_arrival: Time::ZERO,
             totals: LinkTotals::default(),
         }
+    }
+
+    /// Counts.
+    pub fn totals(&self) -> LinkTotals {
+        self.totals
     }
 
     /// When the next packet arrives.
@@ -156,7 +162,7 @@ impl Propagation {
 
     /// Sends a packet that joined its sender's queue at `joined` and whose last bit leaves at `end`. Returns whether
     /// the next arrival may have changed.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, packet: &Packet, channel: u32, joined: Time, end: Time) -> bool {
         self.totals.sent += 1;
         let number = self.next_number;

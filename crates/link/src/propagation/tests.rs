@@ -160,7 +160,7 @@ fn a_failed_link_loses_what_is_in_flight_and_returns_what_never_left() {
         propagation.send(&numbered(i), 0, ms(i.into()), ms(i.into()));
     }
     propagation.cut(2);
-    assert_eq!((propagation.totals.revoked, propagation.totals.down, propagation.in_flight()), (2, 3, 0));
+    assert_eq!((propagation.totals().revoked, propagation.totals().down, propagation.in_flight()), (2, 3, 0));
     assert!(propagation.is_accounted_for());
 }
 

@@ -77,12 +77,12 @@ impl Pipe {
             self.slots.push(DatagramSlot::default());
             (self.slots.len() - 1) as u32
         });
-        let copies = self.propagation.totals.copies;
+        let copies = self.propagation.totals().copies;
         self.propagation.send(&packet, channel, at, end);
         let slot = &mut self.slots[packet.tag as usize];
         slot.bytes.clear();
         slot.bytes.extend_from_slice(datagram);
-        slot.uses = 1 + u8::from(self.propagation.totals.copies > copies);
+        slot.uses = 1 + u8::from(self.propagation.totals().copies > copies);
     }
 
     /// When the next datagram reaches the other end.
@@ -149,7 +149,7 @@ impl Pipe {
         queue.drops[DropCause::Overflow] += rejected.drops[DropCause::Overflow];
         DirectionCounters {
             queue,
-            propagation: self.propagation.totals,
+            propagation: self.propagation.totals(),
             in_flight: self.propagation.in_flight() as u64,
         }
     }

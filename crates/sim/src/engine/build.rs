@@ -9,7 +9,7 @@ use super::media::Media;
 use super::planner::PlannerHost;
 use super::routes::PrefixRoutes;
 use super::sampling::Sampler;
-use super::{EgressLink, Engine, EngineNode, KnownFields, Local, Net, RunOptions, Source};
+use super::{EgressLink, Engine, EngineLink, EngineNode, KnownFields, Local, Net, RunOptions, Source};
 use crate::mtu;
 use crate::network::{Direction, NameGroup, Network, NetworkError, SignalChange, Traffic};
 use crate::observer::Observer;
@@ -88,10 +88,9 @@ impl<'n, 'o> Engine<'n, 'o> {
         let places = places(network, &topology, &placement, seed, &layout, &options)?;
         let directed_links = topology.directed_links.len();
         let net = Net {
-            propagations: propagations(network, seed),
+            links: links(network, &topology, seed),
             ports: (0..directed_links as u32).map(|directed_link| port(network, &topology, directed_link)).collect(),
             schedule: Tournament::new(0),
-            directed_link_source: vec![0; directed_links],
             media: Media::new(network, &topology),
             cross: Cross::new(network, seed, topology.channels.len()),
             fragments: Fragments::new(network.nodes.len()),
@@ -246,7 +245,7 @@ impl<'n, 'o> Engine<'n, 'o> {
         }
         for (number, place) in self.places.iter_mut().enumerate() {
             for &directed_link in &inward[number] {
-                self.net.directed_link_source[directed_link as usize] = sources.len() as u32;
+                self.net.links[directed_link as usize].source = sources.len() as u32;
                 sources.push(Source::DirectedLink(directed_link));
             }
             place.source = sources.len() as u32;
@@ -382,11 +381,12 @@ fn signals(network: &Network) -> Option<Box<[SignalChange]>> {
     all.iter().any(|change| !change.is_none()).then_some(all)
 }
 
-fn propagations(network: &Network, seed: u64) -> Vec<Propagation> {
-    let directed_links = 0..2 * network.links.len() as u32;
-    let propagation = |directed_link: u32| {
+fn links(network: &Network, topology: &Topology, seed: u64) -> Vec<EngineLink> {
+    let link = |(directed_link, ends): (u32, &DirectedLink)| {
         let Direction { delay, impairment, .. } = *direction(network, directed_link);
-        Propagation::new(delay, impairment, seed, directed_link)
+        let propagation = Propagation::new(delay, impairment, seed, directed_link);
+        let in_face = topology.channels.get(ends.channel as usize).map_or(0, |channel| channel.in_face);
+        EngineLink { to: ends.to, source: 0, channel: ends.channel, in_face, propagation }
     };
-    directed_links.map(propagation).collect()
+    (0..).zip(&topology.directed_links).map(link).collect()
 }

@@ -140,13 +140,13 @@ impl Engine<'_, '_> {
             }
             Change::Delay { link, direction, delay } => {
                 for directed_link in direction.directed_links(link) {
-                    self.net.propagations[directed_link as usize].set_delay(self.now, delay);
+                    self.net.links[directed_link as usize].propagation.set_delay(self.now, delay);
                     self.reschedule(directed_link);
                 }
             }
             Change::Loss { link, direction, loss } => {
                 for directed_link in direction.directed_links(link) {
-                    self.net.propagations[directed_link as usize].set_loss(self.now, loss);
+                    self.net.links[directed_link as usize].propagation.set_loss(self.now, loss);
                 }
             }
             Change::Crash { node } => self.crash(node as u32),
@@ -162,8 +162,8 @@ impl Engine<'_, '_> {
 
     /// The next arrival on a link may have changed.
     fn reschedule(&mut self, directed_link: u32) {
-        let next = next_due(&self.net.propagations[directed_link as usize]);
-        self.net.schedule.set(self.net.directed_link_source[directed_link as usize], next);
+        let link = &self.net.links[directed_link as usize];
+        self.net.schedule.set(link.source, next_due(&link.propagation));
     }
 
     /// The node at the other end of a wire is given the rate at which Data now come to it, for the faces that send in
@@ -206,7 +206,7 @@ impl Engine<'_, '_> {
                 }
             }
             if !up {
-                let propagation = &mut self.net.propagations[directed_link as usize];
+                let propagation = &mut self.net.links[directed_link as usize].propagation;
                 self.net.in_flight -= propagation.in_flight() as u64;
                 propagation.cut(unsent);
                 self.reschedule(directed_link);
@@ -232,7 +232,7 @@ impl Engine<'_, '_> {
                 }
             }
         }
-        self.net.propagations[directed_link as usize].reschedule(&departures);
+        self.net.links[directed_link as usize].propagation.reschedule(&departures);
         self.departures = departures;
         self.reschedule(directed_link);
         self.faults.rates[directed_link as usize] = Some(rate);
@@ -263,7 +263,7 @@ impl Engine<'_, '_> {
             let directed_link = self.net.topology.channels[channel as usize].directed_link;
             // A shared interface or medium keeps what was handed to it: it is not part of the node.
             if !self.net.topology.is_below_ndn(directed_link) {
-                let propagation = &mut self.net.propagations[directed_link as usize];
+                let propagation = &mut self.net.links[directed_link as usize].propagation;
                 let before = propagation.in_flight();
                 propagation.revoke(unsent.get(face).copied().unwrap_or(0));
                 self.net.in_flight -= (before - propagation.in_flight()) as u64;

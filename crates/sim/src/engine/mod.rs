@@ -147,18 +147,30 @@ struct EngineNode {
     up: bool,
 }
 
+/// A directed link with what is needed of it for every packet, side by side in as few cache lines as it takes.
+#[repr(C, align(64))]
+struct EngineLink {
+    /// Where it ends.
+    to: u32,
+    /// The source of its arrivals.
+    source: u32,
+    /// Its only channel, and the face by which that is received; [`NONE`] where it has several or none.
+    channel: u32,
+    in_face: u16,
+    propagation: Propagation,
+}
+
 /// Everything except nodes and applications, so that these can be borrowed while it changes.
 struct Net<'a> {
     topology: Topology,
-    propagations: Vec<Propagation>,
+    /// By directed link.
+    links: Vec<EngineLink>,
     /// Queues below NDN: of switches, and of interfaces that several faces share.
     ports: Vec<Option<Box<Port>>>,
     media: Media,
     cross: Cross,
     fragments: Fragments,
     schedule: Tournament,
-    /// By directed link: the source of its arrivals.
-    directed_link_source: Vec<u32>,
     paths: Paths,
     with_paths: bool,
     in_flight: u64,
@@ -209,7 +221,7 @@ struct Engine<'n, 'o> {
 
 impl Net<'_> {
     /// Puts what a node sends on its link.
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, now: Time, egress_link: EgressLink, transmit: &mut Transmit) {
         let EgressLink { channel, directed_link, shared } = egress_link;
         let packet = &mut transmit.packet;
@@ -235,26 +247,34 @@ impl Net<'_> {
         }
     }
 
+    /// Shows a packet that is put on a link to the tap.
+    #[cold]
+    #[inline(never)]
+    fn show(&mut self, now: Time, directed_link: u32, channel: u32, waiting: Range<Time>, packet: &Packet) {
+        if let Some(tap) = &mut self.tap
+            && let Some(&Channel { from, to, .. }) = self.topology.channels.get(channel as usize)
+        {
+            tap.sent(now, waiting, DirectedLinkId(directed_link), [NodeId(from), NodeId(to)], packet);
+        }
+    }
+
     /// `times` are when the packet joined its queue, and when its transmission starts and ends.
     #[inline(always)]
     fn put(&mut self, now: Time, directed_link: u32, channel: u32, packet: &mut Packet, times: [Time; 3]) {
         let [joined, start, end] = times;
-        if let Some(tap) = &mut self.tap
-            && let Some(&Channel { from, to, .. }) = self.topology.channels.get(channel as usize)
-        {
-            tap.sent(now, joined..start, DirectedLinkId(directed_link), [NodeId(from), NodeId(to)], packet);
+        if self.tap.is_some() {
+            self.show(now, directed_link, channel, joined..start, packet);
         }
         if self.with_paths && packet.kind == Kind::Data {
             packet.tag = self.paths.extend(packet.tag, directed_link);
         }
-        let propagation = &mut self.propagations[directed_link as usize];
+        let EngineLink { propagation, source, .. } = &mut self.links[directed_link as usize];
         let length = propagation.in_flight();
         let is_first = propagation.send(packet, channel, joined, end);
         self.in_flight += (propagation.in_flight() - length) as u64;
         self.peak_in_flight = self.peak_in_flight.max(self.in_flight);
         if is_first {
-            let first = next_due(propagation);
-            self.schedule.set(self.directed_link_source[directed_link as usize], first);
+            self.schedule.set(*source, next_due(propagation));
         }
     }
 }
@@ -298,15 +318,15 @@ impl Engine<'_, '_> {
     /// The first packet on a link arrives. The node reads it in place, so that it is not moved.
     fn arrival(&mut self, directed_link: u32, source: u32) {
         let Self { net, places, now, hash, known, signals, .. } = self;
-        let to = net.topology.directed_links[directed_link as usize].to;
+        let EngineLink { to, channel: only, in_face, ref mut propagation, .. } = net.links[directed_link as usize];
         let place = &mut places[to as usize];
-        let propagation = &mut net.propagations[directed_link as usize];
         let (mut handled, mut frame) = (false, None);
         if let Some(arrived) = propagation.arrive() {
             if let Some(hash) = hash {
                 hash.arrival(*now, directed_link, &arrived.packet);
             }
             let channel = arrived.channel();
+            let face = || FaceId(if channel == only { in_face } else { net.topology.channels[channel as usize].in_face });
             let packet = &mut arrived.packet;
             if let Some(signals) = signals
                 && !packet.has(flags::FOREIGN)
@@ -315,21 +335,19 @@ impl Engine<'_, '_> {
             }
             match &mut place.node {
                 Some(node) if place.up && packet.fragment.is_none() => {
-                    let face = net.topology.channels[channel as usize].in_face;
                     if let Some(known) = known {
                         packet.fields.keep(known.nodes[to as usize]);
                     }
-                    node.receive(*now, FaceId(face), packet);
+                    node.receive(*now, face(), packet);
                     handled = true;
                 }
                 _ if packet.has(flags::FOREIGN) => frame = Some((channel, *packet)),
                 Some(node) if place.up => {
                     if net.fragments.complete(*now, channel, to, packet) {
-                        let face = net.topology.channels[channel as usize].in_face;
                         if let Some(known) = known {
                             packet.fields.keep(known.nodes[to as usize]);
                         }
-                        node.receive(*now, FaceId(face), packet);
+                        node.receive(*now, face(), packet);
                         handled = true;
                     }
                 }

@@ -100,7 +100,7 @@ impl Engine<'_, '_> {
                     node.as_mut().map_or_else(LinkCounters::default, |n| n.face_counters(*now, face))
                 }
             };
-            let totals = &net.propagations[directed_link].totals;
+            let totals = net.links[directed_link].propagation.totals();
             counters.drops.loss += totals.lost;
             counters.drops.down += totals.down;
             sampler.links.push(counters);
@@ -138,7 +138,7 @@ impl Engine<'_, '_> {
         {
             progress(1.0);
         }
-        let propagations: Vec<_> = self.net.propagations.iter().map(|propagation| propagation.totals).collect();
+        let propagations: Vec<_> = self.net.links.iter().map(|link| link.propagation.totals()).collect();
         let nodes = self.places.iter().map(EngineNode::counters);
         Outcome {
             seed: self.seed,
@@ -152,7 +152,7 @@ impl Engine<'_, '_> {
             accounts: self.apps.iter().map(|app| app.account()).collect(),
             consumers: self.sampler.consumers,
             links: self.sampler.links,
-            in_flight_by_link: self.net.propagations.iter().map(|propagation| propagation.in_flight() as u64).collect(),
+            in_flight_by_link: self.net.links.iter().map(|link| link.propagation.in_flight() as u64).collect(),
             propagations,
             nodes: nodes.collect(),
             cross: self.net.cross.counters(),
