@@ -77,9 +77,13 @@ impl DeadNonces {
     }
 
     /// Whether the nonce is in the list.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn contains(&self, name: NameId, nonce: u32) -> bool {
-        let Some(places) = &self.places else { return false };
+        self.places.as_deref().is_some_and(|places| self.is_in(places, name, nonce))
+    }
+
+    #[inline(never)]
+    fn is_in(&self, places: &[u16; BUCKETS], name: NameId, nonce: u32) -> bool {
         let digest = self.digest(name, nonce);
         let bucket = match usize::from(places[digest as usize % BUCKETS]) {
             0 => return false,

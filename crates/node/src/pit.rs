@@ -131,12 +131,16 @@ impl Pit {
     }
 
     /// Why there is no room for a new entry of an Interest of `size` from `face`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn rejection(&self, vacant: Vacant, face: FaceId, size: u32) -> Option<Rejection> {
         if self.len >= self.limit {
             return Some(Rejection::Records);
         }
-        let shares = self.shares.as_ref()?;
+        self.shares.as_deref().and_then(|shares| self.rejection_by_share(shares, vacant, face, size))
+    }
+
+    #[inline(never)]
+    fn rejection_by_share(&self, shares: &Shares, vacant: Vacant, face: FaceId, size: u32) -> Option<Rejection> {
         if self.index.is_far(vacant) {
             return Some(Rejection::Records);
         }
@@ -228,9 +232,9 @@ impl Pit {
     #[inline(always)]
     fn give_back(&mut self, slot: u32) {
         self.wheel.cancel(&mut self.entries, slot);
-        let spill = self.entries[slot as usize].spill;
+        let entry = &mut self.entries[slot as usize];
+        let spill = std::mem::replace(&mut entry.spill, self.free);
         if let Some(shares) = &mut self.shares {
-            let entry = &self.entries[slot as usize];
             if entry.ins_spilled {
                 for (record, _) in &self.spills[spill as usize].ins {
                     shares.give_back(record.face, record.size());
@@ -245,7 +249,6 @@ impl Pit {
             row.outs.clear();
             self.free_spills.push(spill);
         }
-        self.entries[slot as usize].spill = self.free;
         self.free = slot;
         self.len -= 1;
     }

@@ -37,6 +37,8 @@ pub(crate) struct StrategyInstance {
     pub(crate) rng: Rng,
     /// What it is built from, after a crash again.
     part: ComponentChoice<StrategyParams>,
+    /// See [`Strategy::watches_data`].
+    watches_data: bool,
     /// Whether its Interests go through shapers.
     shaped: bool,
     /// Interests that it holds and has not released.
@@ -52,7 +54,14 @@ impl StrategyInstance {
         part: ComponentChoice<StrategyParams>,
         shaped: bool,
     ) -> StrategyInstance {
-        StrategyInstance { strategy, rng, part, shaped, held: 0, leaving: None }
+        let watches_data = strategy.watches_data();
+        StrategyInstance { strategy, rng, part, watches_data, shaped, held: 0, leaving: None }
+    }
+
+    /// Another strategy in its place, with the same random stream.
+    pub(crate) fn set_strategy(&mut self, strategy: AnyStrategy) {
+        self.watches_data = strategy.watches_data();
+        self.strategy = strategy;
     }
 
     pub(crate) fn is(&self, part: &ComponentChoice<StrategyParams>, shaped: bool) -> bool {
@@ -129,6 +138,13 @@ impl Strategies {
     #[inline(always)]
     pub(crate) fn shapes(&self, slot: u32) -> bool {
         if self.others.is_empty() { self.first.shaped } else { self.owner(slot).shaped }
+    }
+
+    /// Whether any of them wants to be told of Data.
+    #[inline(always)]
+    pub(crate) fn watch_data(&self) -> bool {
+        // Of several one usually does.
+        !self.others.is_empty() || self.first.watches_data
     }
 
     fn chosen(&self, flow: FlowId) -> u8 {
@@ -361,7 +377,7 @@ impl Strategies {
         for instance in self.each() {
             instance.held = 0;
             instance.leaving = instance.leaving.map(|_| 0);
-            instance.strategy = instance.part.build(&mut layout.clone());
+            instance.set_strategy(instance.part.build(&mut layout.clone()));
         }
         (1..=self.others.len() as u8).for_each(|id| self.remove_if_unused(id));
     }

@@ -186,6 +186,8 @@ impl Node {
         for &downstream in &entry.downstreams {
             let mark = self.desk.with(|strategy, ctx| strategy.propagate_mark(&event, downstream, ctx));
             self.desk.record.push(u64::from(mark));
+            let watches = self.desk.component.watches_data();
+            self.desk.demand(watches || mark == packet.mark, "who does not watch Data leaves their marks as they are");
         }
         self.past = Some(entry);
     }

@@ -47,6 +47,10 @@ impl Component for BestRoute {
 }
 
 impl Strategy for BestRoute {
+    fn watches_data(&self) -> bool {
+        false
+    }
+
     fn on_interest(
         &mut self,
         event: &mut InterestArrival<'_>,

@@ -31,6 +31,10 @@ impl Component for Mircc {
 }
 
 impl Strategy for Mircc {
+    fn watches_data(&self) -> bool {
+        false
+    }
+
     fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         if event.pending(ctx.now) {
             return;

@@ -307,6 +307,12 @@ pub trait Strategy {
     /// that it is suppressed or aggregated.
     fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>);
 
+    /// Whether [`Strategy::on_data`] or [`Strategy::propagate_mark`] do anything; false saves the node what it would tell
+    /// them.
+    fn watches_data(&self) -> bool {
+        true
+    }
+
     /// Data came back, from a face or from the content store.
     fn on_data(&mut self, _event: &DataReturn<'_>, _ctx: &mut Ctx<'_>) {}
 

@@ -47,6 +47,10 @@ impl Component for Multicast {
 }
 
 impl Strategy for Multicast {
+    fn watches_data(&self) -> bool {
+        false
+    }
+
     fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         for hop in event.eligible() {
             let suppressed = event.record(hop.face).is_some_and(|record| {

@@ -53,6 +53,10 @@ impl Component for Ptp {
 }
 
 impl Strategy for Ptp {
+    fn watches_data(&self) -> bool {
+        false
+    }
+
     fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         if event.arrival == Arrival::Joining && event.pending(ctx.now) {
             return;

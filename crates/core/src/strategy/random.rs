@@ -27,6 +27,10 @@ impl Component for Random {
 }
 
 impl Strategy for Random {
+    fn watches_data(&self) -> bool {
+        false
+    }
+
     fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         let drawn = ctx.rng.below(event.eligible().count() as u64);
         match event.eligible().nth(drawn as usize) {

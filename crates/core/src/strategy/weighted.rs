@@ -83,6 +83,10 @@ impl Weighted {
 }
 
 impl Strategy for Weighted {
+    fn watches_data(&self) -> bool {
+        false
+    }
+
     fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         if !event.pending(ctx.now) {
             match self.draw(event.hops, event.eligible(), ctx) {

@@ -38,6 +38,60 @@ impl Node {
             return;
         };
         let slot = found.slot;
+        let watched = self.strategies.watch_data();
+        let rtt = match watched || self.metering || self.shaping || self.stamping {
+            true => self.show_data(now, slot, prefix, face, packet),
+            false => None,
+        };
+        if self.cs.admits() && !packet.has(flags::NO_CACHE | flags::STORED) {
+            self.insert_into_store(now, packet);
+        }
+        if self.stamping {
+            self.stamp_data(slot, prefix, face, rtt, packet);
+        }
+        let view = self.pit.view(slot);
+        let (mark, ins, lone) = (view.mark(), view.ins(), view.single_downstream());
+        let own_only = self.interest_marks == InterestMarks::Own;
+        for i in 0..ins {
+            let (record, expiry) = lone.unwrap_or_else(|| self.pit.downstream(slot, i));
+            if expiry < now {
+                self.counters.expired += 1;
+                continue;
+            }
+            self.counters.answered += 1;
+            // The upstream has it.
+            if record.face == face {
+                continue;
+            }
+            let mark_of_data = match watched {
+                true => self.mark_for(now, slot, prefix, [face, record.face], rtt, packet),
+                false => packet.mark,
+            };
+            let downstream = Downstream {
+                face: record.face,
+                interest_arrival: record.arrival,
+                retransmitted: record.was_retransmitted(),
+                interest_fields: if self.metering { self.pit.fields(slot) } else { Fields::default() },
+                mark: mark_of_data.max(if own_only && !record.marked() { 0 } else { mark }),
+                from_cache: false,
+            };
+            self.send_downstream(now, prefix, packet, &downstream);
+        }
+        self.close(now, slot, face, Outcome::Superseded);
+        self.pit.remove_found(found);
+    }
+
+    /// Shows a Data to the meter, to the shaper of the face that it came from and to the strategy. Its round-trip time,
+    /// if the Interest was sent there once.
+    #[inline(never)]
+    fn show_data(
+        &mut self,
+        now: Time,
+        slot: u32,
+        prefix: PrefixId,
+        face: FaceId,
+        packet: &mut Packet,
+    ) -> Option<Duration> {
         let local = self.faces[face.index()].egress.is_local();
         let record = self.pit.sent(slot).iter().find(|record| record.face == face).copied();
         let link_retransmitted = packet.has(flags::LINK_RETRANSMITTED);
@@ -58,46 +112,31 @@ impl Node {
         let rtt = record.filter(|record| !record.resent() && !link_retransmitted).map(|record| now.since(record.sent));
         let view = self.pit.view(slot);
         let (hops, sent, fields) = (self.fib.hops(prefix), view.sent(), view.fields());
-        let (mark, ins, lone) = (view.mark(), view.ins(), view.single_downstream());
         let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, interest_fields: &fields };
         let instance = self.strategies.at(slot);
         let mut ctx = Ctx { now, rng: &mut instance.rng, trace: &mut self.trace };
         instance.strategy.on_data(&event, &mut ctx);
-        if self.cs.admits() && !packet.has(flags::NO_CACHE | flags::STORED) {
-            self.insert_into_store(now, packet);
-        }
-        if self.stamping {
-            self.stamp_data(slot, prefix, face, rtt, &fields, packet);
-        }
-        let own_only = self.interest_marks == InterestMarks::Own;
-        for i in 0..ins {
-            let (record, expiry) = lone.unwrap_or_else(|| self.pit.downstream(slot, i));
-            if expiry < now {
-                self.counters.expired += 1;
-                continue;
-            }
-            self.counters.answered += 1;
-            // The upstream has it.
-            if record.face == face {
-                continue;
-            }
-            let (hops, sent) = (self.fib.hops(prefix), self.pit.sent(slot));
-            let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, interest_fields: &fields };
-            let instance = self.strategies.at(slot);
-            let mut ctx = Ctx { now, rng: &mut instance.rng, trace: &mut self.trace };
-            let mark_of_data = instance.strategy.propagate_mark(&event, record.face, &mut ctx);
-            let downstream = Downstream {
-                face: record.face,
-                interest_arrival: record.arrival,
-                retransmitted: record.was_retransmitted(),
-                interest_fields: fields,
-                mark: mark_of_data.max(if own_only && !record.marked() { 0 } else { mark }),
-                from_cache: false,
-            };
-            self.send_downstream(now, prefix, packet, &downstream);
-        }
-        self.close(now, slot, face, Outcome::Superseded);
-        self.pit.remove_found(found);
+        rtt
+    }
+
+    /// The strategy's mark of a Data for one downstream; `faces` are those that it came from and goes to.
+    #[inline(never)]
+    fn mark_for(
+        &mut self,
+        now: Time,
+        slot: u32,
+        prefix: PrefixId,
+        faces: [FaceId; 2],
+        rtt: Option<Duration>,
+        packet: &Packet,
+    ) -> u8 {
+        let [face, downstream] = faces;
+        let local = self.faces[face.index()].egress.is_local();
+        let (hops, sent, fields) = (self.fib.hops(prefix), self.pit.sent(slot), self.pit.fields(slot));
+        let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, interest_fields: &fields };
+        let instance = self.strategies.at(slot);
+        let mut ctx = Ctx { now, rng: &mut instance.rng, trace: &mut self.trace };
+        instance.strategy.propagate_mark(&event, downstream, &mut ctx)
     }
 
     /// Lets the strategy write header fields of a Data.
@@ -108,10 +147,9 @@ impl Node {
         prefix: PrefixId,
         face: FaceId,
         rtt: Option<Duration>,
-        interest_fields: &Fields,
         packet: &mut Packet,
     ) {
-        let (hops, sent) = (self.fib.hops(prefix), self.pit.sent(slot));
+        let (hops, sent, interest_fields) = (self.fib.hops(prefix), self.pit.sent(slot), &self.pit.fields(slot));
         let local = self.faces[face.index()].egress.is_local();
         let mut fields = packet.fields;
         let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, interest_fields };

@@ -84,7 +84,7 @@ impl Node {
     pub fn install(&mut self, now: Time, part: Custom) {
         match part {
             Custom::Strategy(strategy) => {
-                self.strategies.root_mut().strategy = strategy;
+                self.strategies.root_mut().set_strategy(strategy);
                 self.initialise_strategies(now);
             }
             Custom::Meter(meter) => {

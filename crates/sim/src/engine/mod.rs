@@ -326,7 +326,8 @@ impl Engine<'_, '_> {
                 hash.arrival(*now, directed_link, &arrived.packet);
             }
             let channel = arrived.channel();
-            let face = || FaceId(if channel == only { in_face } else { net.topology.channels[channel as usize].in_face });
+            let face =
+                || FaceId(if channel == only { in_face } else { net.topology.channels[channel as usize].in_face });
             let packet = &mut arrived.packet;
             if let Some(signals) = signals
                 && !packet.has(flags::FOREIGN)
