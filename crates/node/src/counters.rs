@@ -118,6 +118,7 @@ impl AddAssign<Drops> for Drops {
 
 /// Running totals of one face's egress since the start, and the state of its queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[repr(C)]
 pub struct FaceCounters {
     /// Bits of Data whose transmission has started, framing included.
     pub data_bits: u64,

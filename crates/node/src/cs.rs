@@ -30,7 +30,11 @@ struct Stored {
 
 /// The store.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct ContentStore {
+    /// Whether Data are taken in, and whether Interests are answered; both need room.
+    admits: bool,
+    serves: bool,
     slots: Vec<Stored>,
     /// Slots that [`ContentStore::evict`] emptied.
     free: Vec<u32>,
@@ -39,9 +43,6 @@ pub(crate) struct ContentStore {
     oldest: u32,
     limit: usize,
     replay: bool,
-    /// Whether Data are taken in, and whether Interests are answered; both need room.
-    admits: bool,
-    serves: bool,
 }
 
 impl ContentStore {

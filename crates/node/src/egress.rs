@@ -75,40 +75,42 @@ struct CurrentTransmission {
     work: u64,
 }
 
-/// The egress.
+/// The egress. What every packet needs comes first: two cache lines, and three with the counters.
+#[repr(C, align(64))]
 pub(crate) struct Egress {
-    face: FaceId,
-    local: bool,
-    up: bool,
     /// Smaller packets leave whole; nothing does while it is down.
     passes: u32,
-    way: Way,
-    settled: bool,
-    /// The marker is the null marker, whose hooks are skipped.
-    passive: bool,
-    /// The marker writes header fields.
-    stamps: bool,
-    force_events: bool,
-    /// No transmission is in flight, and the marker was notified.
-    idle: bool,
-    rate: Option<Rate>,
-    limit: Limit,
     framing: u32,
     /// When the transmission in flight, and all that were handed out, will have ended.
     busy_until: Time,
-    transmission: CurrentTransmission,
     ring: VecDeque<SettledPacket>,
     ring_bytes: Bytes,
+    face: FaceId,
+    way: Way,
+    /// No transmission is in flight, and the marker was notified.
+    idle: bool,
+    local: bool,
+    up: bool,
+    settled: bool,
+    /// The marker is the null marker, whose hooks are skipped.
+    passive: bool,
+    limit: Limit,
+    rate: Option<Rate>,
+    /// The last size of an Interest or NACK, and of a Data, and its transmission time.
+    serial_times: [Duration; 2],
+    serial_sizes: [u32; 2],
     /// Data packets waiting.
     data: u32,
-    /// The last size of an Interest or NACK, and of a Data, with its transmission time.
-    serial: [(u32, Duration); 2],
+    /// The marker writes header fields.
+    stamps: bool,
+    force_events: bool,
+    transmission: CurrentTransmission,
+    dropped: Vec<Packet>,
+    counters: FaceCounters,
+    parts: Parts,
     cutter: Cutter,
     /// When the link can deliver, in place of `rate`.
     trace: Option<TraceCursor>,
-    parts: Parts,
-    dropped: Vec<Packet>,
-    counters: FaceCounters,
 }
 
 fn transmission_time(rate: Option<Rate>, size: u32) -> Duration {
@@ -137,7 +139,8 @@ impl Egress {
             ring: VecDeque::new(),
             ring_bytes: Bytes::ZERO,
             data: 0,
-            serial: [(0, Duration::ZERO); 2],
+            serial_times: [Duration::ZERO; 2],
+            serial_sizes: [0; 2],
             cutter,
             trace: config.trace.clone().map(TraceCursor::new),
             parts,
@@ -481,12 +484,12 @@ impl Egress {
     #[inline(always)]
     fn serialisation(&mut self, kind: Kind, size: u32, start: Time) -> Duration {
         let which = usize::from(kind == Kind::Data);
-        if self.serial[which].0 != size {
+        if self.serial_sizes[which] != size {
             // Nothing is remembered of a trace, which has another time for every packet.
-            let known = if self.trace.is_some() { 0 } else { size };
-            self.serial[which] = (known, self.transmission_from(start, size));
+            self.serial_sizes[which] = if self.trace.is_some() { 0 } else { size };
+            self.serial_times[which] = self.transmission_from(start, size);
         }
-        self.serial[which].1
+        self.serial_times[which]
     }
 
     /// A packet that was handed out waits for its departure.
@@ -579,10 +582,12 @@ use fragments::Cutter;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::mem::offset_of;
 
     #[test]
     fn sizes_per_packet_stay_small() {
         assert_eq!(size_of::<SettledPacket>(), 32);
+        assert_eq!((offset_of!(Egress, limit), offset_of!(Egress, transmission)), (64, 128));
         assert!(size_of::<Transmit>() <= 88, "{}", size_of::<Transmit>());
     }
 }

@@ -9,6 +9,7 @@ use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::shaper::{FaceView, PacketCount};
 use ndnweir_core::units::Rate;
 
+#[repr(C)]
 pub(crate) struct Face {
     pub(crate) egress: Egress,
     pub(crate) shaper: AnyShaper,

@@ -8,14 +8,15 @@ use ndnweir_core::units::Time;
 
 /// A queue that is filled by one call into the node and emptied before the next, so it never wraps.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct Outbox {
     /// Those from `taken` to `filled` wait. The others are left from before, so that a packet is written in its place.
     queue: Vec<Transmit>,
     filled: usize,
     taken: usize,
-    /// See [`crate::uses`]; nothing is pushed while it is off.
-    uses: Vec<Use>,
     log_uses: bool,
+    /// See [`crate::uses`]; nothing is pushed while that is off.
+    uses: Vec<Use>,
 }
 
 impl Outbox {

@@ -70,19 +70,20 @@ pub(crate) enum Seen {
 
 /// The table.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Pit {
-    shares: Option<Box<Shares>>,
     entries: Vec<Entry>,
+    free: u32,
+    with_fields: bool,
+    shares: Option<Box<Shares>>,
+    len: usize,
+    limit: usize,
     index: Index,
     wheel: Wheel,
-    free: u32,
     spills: Vec<Spill>,
     free_spills: Vec<u32>,
     /// The Interests' aggregated header fields, by slot; empty when the run has none.
     fields: Vec<Fields>,
-    with_fields: bool,
-    len: usize,
-    limit: usize,
 }
 
 impl Pit {

@@ -32,17 +32,18 @@ impl StrategyChoiceId {
 }
 
 /// A strategy with what belongs to it.
+#[repr(C)]
 pub(crate) struct StrategyInstance {
-    pub(crate) strategy: AnyStrategy,
-    pub(crate) rng: Rng,
-    /// What it is built from, after a crash again.
-    part: ComponentChoice<StrategyParams>,
     /// See [`Strategy::watches_data`].
     watches_data: bool,
     /// Whether its Interests go through shapers.
     shaped: bool,
     /// Interests that it holds and has not released.
     held: u64,
+    pub(crate) rng: Rng,
+    pub(crate) strategy: AnyStrategy,
+    /// What it is built from, after a crash again.
+    part: ComponentChoice<StrategyParams>,
     /// Pending Interests that still belong to it, once it has no names any more.
     leaving: Option<usize>,
 }
@@ -77,16 +78,17 @@ struct Owner {
 }
 
 /// All strategies of a node.
+#[repr(C)]
 pub(crate) struct Strategies {
-    first: StrategyInstance,
-    /// The others, by number less one; empty while the first has all names.
+    /// Those beside the first, by number less one; empty while the first has all names.
     others: Vec<Option<Box<StrategyInstance>>>,
+    /// What all hold together.
+    held: u64,
+    first: StrategyInstance,
     /// By flow, the choice of its names; those beyond its end have none of their own.
     by_flow: Vec<u8>,
     /// By PIT slot; those beyond its end are the first's.
     by_slot: Vec<Owner>,
-    /// What all hold together.
-    held: u64,
     /// How many were made, for their random streams.
     made: u64,
 }

@@ -55,17 +55,18 @@ const EMPTY: List = List { first: UNSET, last: UNSET };
 
 /// The wheel.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Wheel {
     /// The slots of each level, up to the highest that was used: most timers of a node are of a few seconds and need six
     /// levels.
     lists: Vec<List>,
-    occupied: [u64; LEVELS],
-    /// The levels that have timers.
-    levels: u16,
     /// No timer is set before this instant, and no slot that began before it is occupied.
     elapsed: u64,
     /// When the first occupied slot begins: kept, as it is requested after every packet and changes rarely.
     next: Time,
+    /// The levels that have timers.
+    levels: u16,
+    occupied: [u64; LEVELS],
 }
 
 impl Wheel {

@@ -143,11 +143,55 @@ pub struct Copy {
     pub new_nonce: bool,
 }
 
+/// The copies of a decision: a few are in place, and only more are in memory of their own.
+#[derive(Clone, Debug)]
+struct Copies {
+    few: [Copy; Copies::FEW],
+    count: usize,
+    /// All of them, if they are not few.
+    many: Vec<Copy>,
+}
+
+impl Copies {
+    const FEW: usize = 4;
+
+    fn push(&mut self, copy: Copy) {
+        match self.few.get_mut(self.count) {
+            Some(place) => *place = copy,
+            None => {
+                if self.many.is_empty() {
+                    self.many.extend(self.few);
+                }
+                self.many.push(copy);
+            }
+        }
+        self.count += 1;
+    }
+
+    #[inline]
+    fn as_slice(&self) -> &[Copy] {
+        self.few.get(..self.count).unwrap_or(&self.many)
+    }
+
+    fn clear(&mut self) {
+        if self.count > Copies::FEW {
+            self.many.clear();
+        }
+        self.count = 0;
+    }
+}
+
+impl Default for Copies {
+    fn default() -> Copies {
+        Copies { few: [Copy { face: FaceId::NONE, new_nonce: false }; Copies::FEW], count: 0, many: Vec::new() }
+    }
+}
+
 /// The decision about an Interest. The node passes an empty one; leaving it empty sends nothing, which for a new
 /// Interest means that it waits for its lifetime.
 #[derive(Clone, Debug, Default)]
 pub struct ForwardingDecision {
-    copies: Vec<Copy>,
+    copies: Copies,
     reject: Option<NackReason>,
     reject_one: Option<(FaceId, NackReason)>,
     hold: bool,
@@ -201,14 +245,14 @@ impl ForwardingDecision {
     }
     /// The only face to send the Interest to, unchanged, if there is nothing else to do.
     pub fn sole(&self) -> Option<FaceId> {
-        match self.copies[..] {
+        match self.copies.as_slice() {
             [copy] if !self.special => Some(copy.face),
             _ => None,
         }
     }
     /// The copies to send.
     pub fn copies(&self) -> &[Copy] {
-        &self.copies
+        self.copies.as_slice()
     }
     /// Faces to try in this order if all chosen ones reject.
     pub fn alternatives(&self) -> &[FaceId] {
@@ -399,6 +443,17 @@ mod nack_tests {
         let event = NackReturn { packet: &packet, face: FaceId(1), prefix, hops, sent, downstreams, note };
         process_nack(&event, &mut choice);
         choice
+    }
+
+    #[test]
+    fn a_decision_keeps_any_number_of_copies_in_order_until_it_is_cleared() {
+        let mut choice = ForwardingDecision::default();
+        for count in [0, 1, 4, 5, 40, 3] {
+            (0..count).for_each(|face| choice.send(FaceId(face)));
+            assert_eq!(choice.copies().iter().map(|copy| copy.face.0).collect::<Vec<_>>(), Vec::from_iter(0..count));
+            assert_eq!(choice.sole(), (count == 1).then_some(FaceId(0)));
+            choice.clear();
+        }
     }
 
     #[test]

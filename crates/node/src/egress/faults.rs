@@ -22,7 +22,7 @@ impl Egress {
         self.advance(now, out, trace);
         let former = std::mem::replace(&mut self.rate, rate);
         self.trace = None;
-        self.serial = [(0, Duration::ZERO); 2];
+        self.serial_sizes = [0; 2];
         self.way = self.find_way();
         if self.idle {
             return;

@@ -87,22 +87,16 @@ impl Plan {
     }
 }
 
-/// One NDN node.
+/// One NDN node. What every packet needs comes first, side by side.
+#[repr(C, align(64))]
 pub struct Node {
     faces: Vec<Face>,
-    pit: Pit,
-    cs: ContentStore,
-    fib: Fib,
-    dead: DeadNonces,
-    strategies: Strategies,
-    meter: AnyMeter,
-    meter_rng: Rng,
-    nonces: Rng,
-    trace: Trace,
-    out: Outbox,
-    counters: NodeCounters,
-    layout: FieldLayout,
-    interest_marks: InterestMarks,
+    /// When the first egress must advance, or a time before.
+    egress_wake: Time,
+    /// A time not after the earliest any shaper requests.
+    shaper_wake: Time,
+    /// When the components were last woken: they are not woken twice for one instant.
+    woken: Time,
     /// Whether there is a shaper or a meter; the null ones are skipped.
     shaping: bool,
     metering: bool,
@@ -110,21 +104,29 @@ pub struct Node {
     stamping: bool,
     /// See [`Node::set_host`].
     is_host: bool,
-    held_limit: u64,
-    /// Working memory of the pipelines.
+    interest_marks: InterestMarks,
+    out: Outbox,
+    pit: Pit,
+    fib: Fib,
+    trace: Trace,
     choice: ForwardingDecision,
+    strategies: Strategies,
+    counters: NodeCounters,
+    dead: DeadNonces,
+    cs: ContentStore,
+    meter: AnyMeter,
+    meter_rng: Rng,
+    nonces: Rng,
+    layout: FieldLayout,
+    held_limit: u64,
+    /// Working memory of the pipelines, as is `choice`.
     downstreams: Vec<FaceId>,
     /// By prefix, the propagation delay to the producer and back by a next hop, as far as the driver has set it.
     base_rtts: Vec<Vec<(FaceId, Duration)>>,
     /// Faces whose shaper was called since [`Node::release_held`].
     touched: Vec<FaceId>,
-    /// When each face's egress must advance, by face, and a time not after the earliest.
+    /// When each face's egress must advance, by face.
     due: Vec<Time>,
-    egress_wake: Time,
-    /// A time not after the earliest any shaper requests.
-    shaper_wake: Time,
-    /// When the components were last woken: they are not woken twice for one instant.
-    woken: Time,
     reports: Vec<Report>,
     plan: Box<Plan>,
     /// Of the tables of flows.
