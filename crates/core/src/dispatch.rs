@@ -56,6 +56,7 @@ forward!(Consumer for AnyConsumer by each_consumer {
 forward!(Marker for AnyMarker by each_marker {
     fn predictable(&self) -> bool [];
     fn on_enqueue(&mut self, event: &EnqueueEvent<'_>, ctx: &mut Ctx<'_>) -> Verdict [event, ctx];
+    fn watches_departures(&self) -> bool [];
     fn on_dequeue(&mut self, event: &DequeueEvent, ctx: &mut Ctx<'_>) -> Verdict [event, ctx];
     fn on_idle(&mut self, ctx: &mut Ctx<'_>) [ctx];
     fn on_overflow(&mut self, event: &EnqueueEvent<'_>, ctx: &mut Ctx<'_>) [event, ctx];

@@ -104,6 +104,8 @@ pub(crate) struct Egress {
     /// The marker writes header fields.
     stamps: bool,
     force_events: bool,
+    /// The marker does not watch departures, and is not told of them.
+    quiet: bool,
     transmission: CurrentTransmission,
     dropped: Vec<Packet>,
     counters: FaceCounters,
@@ -129,6 +131,7 @@ impl Egress {
             settled: !force_events && parts.is_predictable(),
             passive: matches!(parts.marker, AnyMarker::DropTail(_)),
             stamps: parts.marker.stamps(),
+            quiet: !parts.marker.watches_departures(),
             force_events,
             idle: true,
             rate: config.rate,
@@ -251,7 +254,7 @@ impl Egress {
         }
         if !self.idle && self.busy_until <= now {
             self.idle = true;
-            if !self.passive {
+            if !self.quiet {
                 let mut ctx = Ctx { now: self.busy_until, rng: &mut self.parts.marker_rng, trace };
                 self.parts.marker.on_idle(&mut ctx);
             }
@@ -280,7 +283,7 @@ impl Egress {
     ) -> Verdict {
         let sojourn = start.since(joined);
         let mut verdict = Verdict::Pass;
-        if !self.passive {
+        if !self.quiet {
             let event = DequeueEvent { kind, flow, size: Bytes::new(u64::from(size)), sojourn, queue: self.view() };
             let mut ctx = Ctx { now: start, rng: &mut self.parts.marker_rng, trace };
             verdict = self.parts.marker.on_dequeue(&event, &mut ctx);
@@ -467,7 +470,7 @@ impl Egress {
         self.busy_until = staged.end;
         self.idle = false;
         let start = staged.start;
-        if start == now && self.passive {
+        if start == now && self.quiet {
             self.count_departure(kind, size, now, start);
         } else {
             self.wait(SettledPacket { joined: now, start, size, flow: packet.name.flow, kind });

@@ -90,6 +90,8 @@ impl Egress {
             self.note(2, verdict);
             let passes = verdict == Verdict::Pass || !self.desk.component.predictable();
             self.desk.demand(passes, "a predictable marker passes every departure");
+            let watches = self.desk.component.watches_departures();
+            self.desk.demand(watches || verdict == Verdict::Pass, "who does not watch departures lets them pass");
             if verdict == Verdict::Drop {
                 self.dropped += 1;
                 self.joined -= 1;

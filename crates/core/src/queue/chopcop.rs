@@ -79,6 +79,10 @@ impl Marker for Chopcop {
         true
     }
 
+    fn watches_departures(&self) -> bool {
+        false
+    }
+
     fn on_enqueue(&mut self, event: &EnqueueEvent<'_>, ctx: &mut Ctx<'_>) -> Verdict {
         if event.packet.kind != Kind::Data {
             return Verdict::Pass;

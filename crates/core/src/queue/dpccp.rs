@@ -54,6 +54,10 @@ impl Marker for Dpccp {
         true
     }
 
+    fn watches_departures(&self) -> bool {
+        false
+    }
+
     fn on_enqueue(&mut self, event: &EnqueueEvent<'_>, ctx: &mut Ctx<'_>) -> Verdict {
         if event.queue.packets == 0 {
             self.due = None;

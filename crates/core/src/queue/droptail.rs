@@ -24,4 +24,8 @@ impl Marker for DropTail {
     fn predictable(&self) -> bool {
         true
     }
+
+    fn watches_departures(&self) -> bool {
+        false
+    }
 }

@@ -157,6 +157,11 @@ pub trait Marker {
         Verdict::Pass
     }
 
+    /// Whether [`Marker::on_dequeue`] or [`Marker::on_idle`] do anything; false saves the egress what it would tell them.
+    fn watches_departures(&self) -> bool {
+        true
+    }
+
     /// A packet starts its transmission; `ctx.now` is that instant.
     fn on_dequeue(&mut self, _event: &DequeueEvent, _ctx: &mut Ctx<'_>) -> Verdict {
         Verdict::Pass

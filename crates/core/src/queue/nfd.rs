@@ -120,6 +120,10 @@ impl Marker for Nfd {
         true
     }
 
+    fn watches_departures(&self) -> bool {
+        false
+    }
+
     fn on_enqueue(&mut self, event: &EnqueueEvent<'_>, ctx: &mut Ctx<'_>) -> Verdict {
         if event.queue.bytes <= self.threshold(&event.queue) {
             self.next_mark = None;

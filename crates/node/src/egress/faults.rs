@@ -110,6 +110,7 @@ impl Egress {
         }
         self.passive = matches!(self.parts.marker, AnyMarker::DropTail(_));
         self.stamps = self.parts.marker.stamps();
+        self.quiet = !self.parts.marker.watches_departures();
         self.settled = !self.force_events && self.parts.is_predictable();
         self.way = self.find_way();
     }
