@@ -12,6 +12,7 @@ mod impairment;
 mod medium;
 mod port;
 mod propagation;
+mod ring;
 
 pub use arq::Arq;
 pub use burst::BurstLoss;

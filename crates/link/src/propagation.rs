@@ -5,14 +5,13 @@ mod tests;
 
 use crate::burst::BurstState;
 use crate::impairment::Impairment;
+use crate::ring::Ring;
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::packet::Packet;
 use ndnweir_core::units::{Duration, Time};
-use ndnweir_node::growth::grow_queue;
-use std::collections::VecDeque;
 
 /// A packet that a sender has put on the link, perhaps with its transmission still in the future.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct InFlight {
     /// When its last bit arrives.
     pub arrival: Time,
@@ -87,7 +86,7 @@ pub struct LinkTotals {
 #[repr(C)]
 pub struct Propagation {
     /// Packets in flight, in order of arrival.
-    ring: VecDeque<InFlight>,
+    ring: Ring<InFlight>,
     /// When the first of them arrives.
     next: Time,
     /// When the second does. It is read one arrival before it is needed, as with many packets in flight it has to come
@@ -115,7 +114,7 @@ impl Propagation {
     /// An empty one.
     pub fn new(delay: Duration, impairment: Impairment, seed: u64, directed_link: u32) -> Propagation {
         Propagation {
-            ring: VecDeque::new(),
+            ring: Ring::new(),
             next: Time::NEVER,
             following: Time::NEVER,
             ages: [0; 2],
@@ -173,8 +172,8 @@ impl Propagation {
         let entry = || InFlight { arrival, packet: *packet, channel, number, lag: 0, age };
         if self.perfect && arrival >= self.last_arrival {
             self.last_arrival = arrival;
-            grow_queue(&mut self.ring);
-            self.ring.push_back(entry());
+            let place = self.ring.append();
+            *place = entry();
             if self.next == Time::NEVER {
                 self.next = arrival;
                 self.ages[0] = age;
@@ -235,11 +234,10 @@ impl Propagation {
 
     fn insert(&mut self, mut entry: InFlight) {
         if self.impairment.reorders() {
-            let place = self.ring.partition_point(|other| other.arrival <= entry.arrival);
-            self.ring.insert(place, entry);
+            self.ring.insert(entry, |other| other.arrival > entry.arrival);
         } else {
             entry.arrive_at(entry.arrival.max(self.last_arrival));
-            self.ring.push_back(entry);
+            *self.ring.append() = entry;
         }
         self.last_arrival = self.last_arrival.max(entry.arrival);
         self.read_first_two();
@@ -247,13 +245,13 @@ impl Propagation {
 
     /// The packet that arrives next, lost or not.
     pub fn first(&self) -> Option<&InFlight> {
-        self.ring.front()
+        self.ring.get(0)
     }
 
     /// The packet that arrives now, if it was not lost. It stays in its place until [`Propagation::clear_first`].
     #[inline]
     pub fn arrive(&mut self) -> Option<&mut InFlight> {
-        let first = self.ring.front_mut()?;
+        let first = self.ring.get_mut(0)?;
         if first.is(LOST) {
             self.totals.lost += 1;
             return None;
@@ -265,7 +263,7 @@ impl Propagation {
     /// Removes the packet that has arrived.
     #[inline]
     pub fn clear_first(&mut self) {
-        self.ring.pop_front();
+        self.ring.remove_first();
         self.next = self.following;
         self.ages[0] = self.ages[1];
         (self.following, self.ages[1]) =
@@ -276,7 +274,7 @@ impl Propagation {
     pub fn reschedule(&mut self, departures: &[(Time, Time)]) {
         let first = self.next_number.wrapping_sub(departures.len() as u32);
         let delay = self.delay;
-        for entry in &mut self.ring {
+        for entry in self.ring.as_mut_slice() {
             let place = entry.number.wrapping_sub(first) as usize;
             if let Some(&(_, end)) = departures.get(place) {
                 entry.arrive_at(end + delay + Duration::from_nanos(entry.lag.into()));
@@ -289,7 +287,7 @@ impl Propagation {
     pub fn set_delay(&mut self, now: Time, delay: Duration) {
         let old = self.delay;
         self.delay = delay;
-        for entry in &mut self.ring {
+        for entry in self.ring.as_mut_slice() {
             let lag = Duration::from_nanos(entry.lag.into());
             let end = entry.arrival - lag - old;
             if end > now {
@@ -304,10 +302,12 @@ impl Propagation {
         self.impairment.loss = loss;
         self.perfect = self.impairment.is_none();
         for i in 0..self.ring.len() {
-            let InFlight { arrival, lag, number, .. } = self.ring[i];
+            let Some(&InFlight { arrival, lag, number, .. }) = self.ring.get(i) else { return };
             if arrival - Duration::from_nanos(lag.into()) - self.delay > now {
                 let lost = self.is_lost(number) || self.attempts(number).1;
-                self.ring[i].set(LOST, lost);
+                if let Some(entry) = self.ring.get_mut(i) {
+                    entry.set(LOST, lost);
+                }
             }
         }
     }
@@ -322,15 +322,17 @@ impl Propagation {
     /// The link fails: the latest `unsent` packets never left, and all others are lost in flight.
     pub fn cut(&mut self, unsent: usize) {
         let first = self.reuse_numbers(unsent);
-        for entry in self.ring.drain(..) {
+        let totals = &mut self.totals;
+        self.ring.retain(|entry| {
             let revoked = (entry.number.wrapping_sub(first) as usize) < unsent;
             match (revoked, entry.is(COPY), entry.is(LOST)) {
-                (true, true, _) => self.totals.copies -= 1,
-                (true, false, _) => self.totals.revoked += 1,
-                (false, _, true) => self.totals.lost += 1,
-                (false, _, false) => self.totals.down += 1,
+                (true, true, _) => totals.copies -= 1,
+                (true, false, _) => totals.revoked += 1,
+                (false, _, true) => totals.lost += 1,
+                (false, _, false) => totals.down += 1,
             }
-        }
+            false
+        });
         self.last_arrival = Time::ZERO;
         self.read_first_two();
     }
@@ -348,22 +350,22 @@ impl Propagation {
             }
             !revoked
         });
-        self.last_arrival = self.ring.back().map_or(Time::ZERO, |last| last.arrival);
+        self.last_arrival = self.ring.last().map_or(Time::ZERO, |last| last.arrival);
         self.read_first_two();
     }
 
     /// Restores the order of arrival after instants were rewritten.
     fn compact(&mut self) {
         if self.impairment.reorders() {
-            self.ring.make_contiguous().sort_by_key(|entry| entry.arrival);
+            self.ring.as_mut_slice().sort_by_key(|entry| entry.arrival);
         } else {
             let mut latest = Time::ZERO;
-            for entry in &mut self.ring {
+            for entry in self.ring.as_mut_slice() {
                 entry.arrive_at(entry.arrival.max(latest));
                 latest = entry.arrival;
             }
         }
-        self.last_arrival = self.ring.back().map_or(Time::ZERO, |last| last.arrival);
+        self.last_arrival = self.ring.last().map_or(Time::ZERO, |last| last.arrival);
         self.read_first_two();
     }
 

@@ -3,7 +3,8 @@
 
 use std::collections::VecDeque;
 
-const fn step(entries: usize) -> usize {
+/// How many more places a table of so many entries gets.
+pub const fn step(entries: usize) -> usize {
     if entries < 16 { 4 } else { entries / 4 }
 }
 

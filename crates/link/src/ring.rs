@@ -1,0 +1,157 @@
+//! A queue in a circle, whose entries are written where they lie.
+//!
+//! What a `VecDeque` is given is moved into it; an entry here is as large as two cache lines, and every packet would be
+//! copied once more.
+
+use ndnweir_node::growth::step;
+
+/// The queue.
+#[derive(Debug)]
+pub(crate) struct Ring<T> {
+    places: Vec<T>,
+    /// The place of the first entry.
+    first: usize,
+    len: usize,
+}
+
+impl<T: Copy + Default> Ring<T> {
+    pub(crate) fn new() -> Ring<T> {
+        Ring { places: Vec::new(), first: 0, len: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The place of the entry with this number, counted from the first.
+    #[inline]
+    fn place(&self, number: usize) -> usize {
+        let place = self.first + number;
+        if place >= self.places.len() { place - self.places.len() } else { place }
+    }
+
+    /// An entry, counted from the first.
+    #[inline]
+    pub(crate) fn get(&self, number: usize) -> Option<&T> {
+        if number < self.len { self.places.get(self.place(number)) } else { None }
+    }
+
+    /// [`Ring::get`], to change it.
+    #[inline]
+    pub(crate) fn get_mut(&mut self, number: usize) -> Option<&mut T> {
+        let place = self.place(number);
+        if number < self.len { self.places.get_mut(place) } else { None }
+    }
+
+    pub(crate) fn last(&self) -> Option<&T> {
+        self.get(self.len.checked_sub(1)?)
+    }
+
+    /// One more entry at the end, for the caller to write.
+    #[inline(always)]
+    pub(crate) fn append(&mut self) -> &mut T {
+        if self.len == self.places.len() {
+            self.grow();
+        }
+        let place = self.place(self.len);
+        self.len += 1;
+        &mut self.places[place]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        self.places.rotate_left(self.first);
+        self.first = 0;
+        let more = step(self.len);
+        self.places.reserve_exact(more);
+        self.places.resize(self.len + more, T::default());
+    }
+
+    /// One more entry, before all at the end that are `later`.
+    pub(crate) fn insert(&mut self, entry: T, later: impl Fn(&T) -> bool) {
+        self.append();
+        let mut at = self.place(self.len - 1);
+        for number in (0..self.len - 1).rev() {
+            let before = self.place(number);
+            if !later(&self.places[before]) {
+                break;
+            }
+            self.places[at] = self.places[before];
+            at = before;
+        }
+        self.places[at] = entry;
+    }
+
+    /// Removes the first entry, if there is one.
+    #[inline]
+    pub(crate) fn remove_first(&mut self) {
+        if self.len > 0 {
+            self.first = self.place(1);
+            self.len -= 1;
+        }
+    }
+
+    /// All entries in order, moved to where they are one after the other.
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
+        self.places.rotate_left(self.first);
+        self.first = 0;
+        &mut self.places[..self.len]
+    }
+
+    /// Keeps those entries only.
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
+        let entries = self.as_mut_slice();
+        let mut kept = 0;
+        for number in 0..entries.len() {
+            if keep(&entries[number]) {
+                entries[kept] = entries[number];
+                kept += 1;
+            }
+        }
+        self.len = kept;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndnweir_core::ctx::Rng;
+    use std::collections::VecDeque;
+
+    #[test]
+    fn it_agrees_with_a_queue_of_the_standard_library() {
+        let (mut rng, mut ring, mut model) = (Rng::derive(1, &[]), Ring::new(), VecDeque::new());
+        for step in 0..20_000_u64 {
+            // More comes than goes for a while, then more goes than comes.
+            let grows = u64::from(step % 4000 < 2000);
+            match rng.below(10) {
+                draw if draw < 4 + 2 * grows => {
+                    *ring.append() = step;
+                    model.push_back(step);
+                }
+                draw if draw < 9 => {
+                    ring.remove_first();
+                    model.pop_front();
+                }
+                _ if rng.below(50) > 0 => {
+                    let entry = step.saturating_sub(rng.below(20));
+                    ring.insert(entry, |other| *other > entry);
+                    model.insert(model.iter().rposition(|other| *other <= entry).map_or(0, |last| last + 1), entry);
+                }
+                _ => {
+                    ring.retain(|entry| entry % 3 > 0);
+                    model.retain(|entry| entry % 3 > 0);
+                }
+            }
+            assert_eq!((ring.len(), ring.get(0), ring.get(1)), (model.len(), model.front(), model.get(1)));
+            assert_eq!((ring.last(), ring.get(ring.len())), (model.back(), None));
+            if step % 97 == 0 {
+                ring.as_mut_slice().iter_mut().for_each(|entry| *entry += 1);
+                model.iter_mut().for_each(|entry| *entry += 1);
+            }
+            assert!((0..ring.len()).all(|number| ring.get(number) == model.get(number)));
+        }
+    }
+}
