@@ -141,14 +141,7 @@ impl Node {
 
     /// Lets the strategy write header fields of a Data.
     #[inline(never)]
-    fn stamp_data(
-        &mut self,
-        slot: u32,
-        prefix: PrefixId,
-        face: FaceId,
-        rtt: Option<Duration>,
-        packet: &mut Packet,
-    ) {
+    fn stamp_data(&mut self, slot: u32, prefix: PrefixId, face: FaceId, rtt: Option<Duration>, packet: &mut Packet) {
         let (hops, sent, interest_fields) = (self.fib.hops(prefix), self.pit.sent(slot), &self.pit.fields(slot));
         let local = self.faces[face.index()].egress.is_local();
         let mut fields = packet.fields;
