@@ -6,9 +6,9 @@
 //! moving traffic, and the consumer need not. So no rate of a link has to be known. With one next hop, and for
 //! retransmissions, it is `best-route`.
 //!
-//! A next hop that leaves three Interests in a row unanswered gets no more, but one each second, until it answers. Data
-//! say how much longer the longest way in use is ([`Field::LongerWay`]), so that a consumer does not take
-//! what came by it for lost.
+//! A next hop that has left three Interests since its last Data unanswered gets no more, but one each second, until it
+//! answers. Data say how much longer the longest way in use is ([`Field::LongerWay`]), so that a consumer does not take
+//! what comes by it for lost.
 //!
 //! Source: ours. Windows per next hop are those of [`super::b_icp`] and of MPTCP's subflows; that a branching router
 //! reacts before the consumer is PCON's (Schneider et al., ICN 2016, §5).
@@ -119,7 +119,8 @@ impl Entry {
     /// hardly filled, or the least filled. Those that are silent come last.
     fn choose(&self, light: f64, may: impl Fn(FaceId) -> bool, now: Time) -> Option<FaceId> {
         let usable = || self.hops.iter().filter(|hop| may(hop.face));
-        if let Some(probed) = usable().find(|hop| hop.probe_due(now)) {
+        let several = usable().nth(1).is_some();
+        if let Some(probed) = usable().find(|hop| several && hop.probe_due(now)) {
             return Some(probed.face);
         }
         let any_live = usable().any(|hop| !hop.is_silent());
@@ -174,7 +175,9 @@ impl Overflow {
         };
         let may = |face| cheapest.clone().any(|hop| hop.face == face);
         let face = entry.choose(self.params.light, may, now).unwrap_or(first);
-        entry.hop(face)?.sent(event.packet.name, event.record(face).map(|record| record.sent), now);
+        let (name, before) = (event.packet.name, event.record(face).map(|record| record.sent));
+        let several = cheapest.clone().nth(1).is_some();
+        entry.hop(face)?.sent(name, before, several, now);
         Some(face)
     }
 }
@@ -201,7 +204,7 @@ impl Strategy for Overflow {
             if unused.is_none()
                 && let Some(hop) = self.prefixes.get_mut(event.prefix.index()).and_then(|entry| entry.hop(face))
             {
-                hop.sent(event.packet.name, event.record(face).map(|record| record.sent), ctx.now);
+                hop.sent(event.packet.name, event.record(face).map(|record| record.sent), false, ctx.now);
             }
             choice.send(face);
         }

@@ -161,7 +161,7 @@ impl Node {
             dead: DeadNonces::default(),
             metering: plan.metering,
             shaping: plan.shaping,
-            stamping: stamps_data(&config.layout),
+            stamping: stamps_data(config.layout),
             is_host: false,
             strategies: Strategies::new(first),
             meter,

@@ -9,7 +9,7 @@ use crate::units::{Duration, Time};
 const EPOCH: Duration = Duration::from_millis(4000);
 /// How long the least round trip counts at least, and twice as long at most; as in the meter of `measured`.
 const BASE: Duration = Duration::from_millis(10_000);
-/// So many Interests in a row without an answer, and a next hop is silent.
+/// So many Interests since its last Data without an answer, and a next hop is silent.
 const LOST: u8 = 3;
 /// What a round trip may take that was never measured.
 const UNKNOWN: Duration = Duration::from_millis(1000);
@@ -96,7 +96,8 @@ pub(super) struct Hop {
     /// When the window was last cut, and a mark last came.
     cut: Option<Time>,
     marked: Option<Time>,
-    /// Interests in a row that were not answered.
+    /// When its last Data came, and Interests since that were not answered.
+    answered: Option<Time>,
     lost: u8,
 }
 
@@ -113,6 +114,7 @@ impl Hop {
             least: Least::new(),
             cut: None,
             marked: None,
+            answered: None,
             lost: 0,
         }
     }
@@ -143,13 +145,13 @@ impl Hop {
         self.lost >= LOST
     }
 
-    /// An Interest goes there, and went before at the time of its record.
-    pub(super) fn sent(&mut self, name: NameId, before: Option<Time>, now: Time) {
+    /// An Interest goes there, and went before at the time of its record. `probes`: another next hop could answer it.
+    pub(super) fn sent(&mut self, name: NameId, before: Option<Time>, probes: bool, now: Time) {
         if let Some(sent) = before {
             self.outstanding.over(sent, now);
         }
         self.outstanding.sent(now);
-        if self.probe_due(now) {
+        if probes && self.probe_due(now) {
             self.probe = Some((name, now));
         }
     }
@@ -185,11 +187,14 @@ impl Hop {
         }
     }
 
-    /// What was sent was not answered in time.
+    /// What was sent was not answered in time. Where Data have come since, it says nothing of the way: anyone may ask for
+    /// what nobody has.
     pub(super) fn lose(&mut self, sent: Time, now: Time) {
         self.outstanding.over(sent, now);
-        self.lost = self.lost.saturating_add(1);
-        self.starting = false;
+        if self.answered.is_none_or(|answered| answered <= sent) {
+            self.lost = self.lost.saturating_add(1);
+            self.starting = false;
+        }
     }
 
     /// A Data came; `rtt` as far as it is known which Interest it answers.
@@ -198,7 +203,7 @@ impl Hop {
         if self.is_silent() {
             self.window = self.window.min(params.initial_window);
         }
-        (self.lost, self.probe) = (0, None);
+        (self.answered, self.lost, self.probe) = (Some(now), 0, None);
         self.outstanding.over(sent, now);
         if let Some(rtt) = rtt {
             let mean = self.srtt.map_or(rtt, |mean| mean.scale(1.0 - NEWEST) + rtt.scale(NEWEST));
@@ -265,9 +270,9 @@ mod tests {
     fn a_mark_takes_from_the_window_what_stands_in_the_queue_once_per_round_trip() {
         let params = Params::default();
         let mut hop = Hop::new(NextHop { face: FaceId(1), cost: 1 }, &params);
-        hop.sent(NameId::default(), None, at(0));
+        hop.sent(NameId::default(), None, true, at(0));
         hop.answered(at(0), Some(Duration::from_millis(100)), &params, at(100));
-        hop.sent(NameId::default(), None, at(100));
+        hop.sent(NameId::default(), None, true, at(100));
         hop.answered(at(100), Some(Duration::from_millis(110)), &params, at(210));
         hop.marked(&params, at(210));
         assert!((hop.window - 8.0 * 100.0 / 101.25).abs() < 1e-6, "{}", hop.window);
@@ -275,7 +280,7 @@ mod tests {
         hop.marked(&params, at(300));
         assert_eq!(hop.window, window);
         for _ in 0..60 {
-            hop.sent(NameId::default(), None, at(300));
+            hop.sent(NameId::default(), None, true, at(300));
             hop.answered(at(300), Some(Duration::from_millis(400)), &params, at(700));
         }
         hop.marked(&params, at(700));

@@ -151,6 +151,24 @@ fn the_first_interest_of_a_way_is_not_sent_by_another_before_it_had_a_second() {
 }
 
 #[test]
+fn interests_that_nobody_can_answer_do_not_silence_a_next_hop_whose_data_come() {
+    let mut bench = two_ways();
+    for ms in (100..1000).step_by(100) {
+        ask(&mut bench, ms, 1);
+        answer(&mut bench, ms, ms + 10, 1, 0);
+        (0..3).for_each(|_| bench.timeout_at(ms + 20, &[sent(1, ms)]));
+    }
+    assert!(!bench.strategy.prefixes[0].hops[0].is_silent() && bench.strategy.prefixes[0].hops[0].window() >= 4.0);
+}
+
+#[test]
+fn with_one_cheapest_next_hop_the_first_interest_is_sent_again_as_best_route_does() {
+    let mut bench: Bench<Overflow> = Bench::new(&json!({}), &[(1, 1), (2, 5)]);
+    ask(&mut bench, 0, 1);
+    assert_eq!(bench.interest(20, 0, Arrival::Retransmission, &[sent(1, 0)]), [2]);
+}
+
+#[test]
 fn when_all_are_silent_interests_still_go_out() {
     let mut bench = two_ways();
     for _ in 0..3 {
@@ -163,7 +181,8 @@ fn when_all_are_silent_interests_still_go_out() {
 fn a_rejection_for_lack_of_a_route_counts_as_a_loss_and_congestion_as_a_mark() {
     let mut bench = two_ways();
     for _ in 0..3 {
-        bench.nack_for(100, 1, NackReason::NoRoute, &[nacked(1, NackReason::NoRoute)]);
+        let record = OutRecord { nacked: Some(NackReason::NoRoute), ..sent(1, 50) };
+        bench.nack_for(100, 1, NackReason::NoRoute, &[record]);
     }
     assert!(bench.strategy.prefixes[0].hops[0].is_silent());
     let congested = [nacked(2, NackReason::Congestion)];
