@@ -298,6 +298,9 @@ def main():
     if options.check:
         check(options.ndnweir, options)
     vias = options.via.split(",")
+    for via in vias:
+        if via not in LINKS:
+            sys.exit(f"--via {via}: there are {', '.join(LINKS)}")
     cases = chosen(options.cases and options.cases.split(","), vias)
     variants = itertools.product(vias, options.jitter.split(","), cases)
     document = []

@@ -147,3 +147,52 @@ fn a_choice_applies_to_the_names_under_it_and_the_longest_wins() {
     assert_eq!(over_2(json!({ "/b": "multicast", "/b/1": "best-route" })), 0);
     assert!(over_2(json!({ "/a": "multicast", "/b": "multicast" })) > 980);
 }
+
+/// A consumer at 0 behind 1, paths of 60 Mbit/s with 10 ms over 2 and of 20 Mbit/s with 60 ms over 3 to a producer at 4;
+/// each queue holds what its path does.
+fn unequal_paths(changes: Vec<(Time, Change)>) -> Network {
+    let (ms, mbps) = (Duration::from_millis, Rate::from_mbps);
+    let wide = |a, b| link(a, b, mbps(1000.0), Duration::from_micros(10), 1000);
+    let links = vec![
+        wide(0, 1),
+        link(1, 2, mbps(60.0), ms(5), 70),
+        link(1, 3, mbps(20.0), ms(30), 140),
+        wide(2, 4),
+        wide(3, 4),
+    ];
+    let mut network = Network {
+        nodes: vec![NodeKind::Ndn { cache: 0 }; 5],
+        links,
+        prefixes: 1,
+        producers: vec![producer(4, 0)],
+        consumers: vec![consumer(0, 0, Traffic::Fetch { segments: None, consumer: None })],
+        changes,
+        duration: ms(10_000),
+        ..Network::default()
+    };
+    network.routing.routes = Routes::LoopFree;
+    network.routing.reaction = None;
+    network
+}
+
+/// Mbit/s of content over 10 s.
+fn goodput(scheme: &str, changes: Vec<(Time, Change)>) -> f64 {
+    let scheme = Scheme::named(scheme).unwrap();
+    let (outcome, _) = common::simulate(&unequal_paths(changes), &scheme, RunOptions::full());
+    outcome.consumers[0].payload_bits as f64 / 10e6
+}
+
+// 1024 of 1064 B are content: 77 of the 80 Mbit/s, and 57.7 over the first path, which is all that best-route uses.
+#[test]
+fn the_default_fills_two_paths_of_unequal_rate_and_delay() {
+    let (default, plain) = (goodput("measured", vec![]), goodput("plain", vec![]));
+    assert!(default > 72.0 && plain < 58.0, "{default} and {plain} Mbit/s");
+}
+
+// One second over both and nine over 20 Mbit/s would be 25; the consumer waits for timeouts, and the first path is probed.
+#[test]
+fn the_default_goes_on_over_the_second_path_when_the_first_fails_and_routing_does_not_react() {
+    let fails = || vec![(at(1000), Change::LinkDown { link: 1 })];
+    let (default, plain) = (goodput("measured", fails()), goodput("plain", fails()));
+    assert!(default > 16.0 && plain < 8.0, "{default} and {plain} Mbit/s");
+}
