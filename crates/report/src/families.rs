@@ -30,7 +30,8 @@ mod tests {
     fn schemes_are_grouped_by_what_acts_furthest_from_the_consumer() {
         assert_eq!(group("plain"), "consumer alone");
         assert_eq!(group("cubic"), "queue discipline or marker");
-        assert_eq!(group("measured"), "meter: routers measure");
+        assert_eq!(group("measured"), "strategy: routers choose paths");
+        assert_eq!(group("rcp"), "meter: routers measure");
         assert_eq!(group("hbhcm"), "strategy: routers choose paths");
         assert_eq!(group("his"), "shaper: Interests are held hop by hop");
         assert_eq!(group("ndnsieve"), "planner");

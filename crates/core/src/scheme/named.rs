@@ -13,7 +13,7 @@ pub(super) struct Named {
 pub(super) const NAMED: &[Named] = &[
     Named {
         name: "measured",
-        summary: "the default: BIC over forwarders that mark once 5 ms of measured delay last on their hop",
+        summary: "the default: BIC over forwarders that mark 5 ms of measured delay and share among equal next hops",
         composition: measured,
     },
     Named {
