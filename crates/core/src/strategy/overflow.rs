@@ -15,8 +15,10 @@
 
 mod hop;
 
-use super::process_nack;
-use super::{DataReturn, ForwardingDecision, InterestArrival, NackReturn, NextHop, OutRecord, Strategy, TimeoutEvent};
+use super::{
+    DataReturn, ForwardingDecision, InterestArrival, NackReturn, NextHop, OutRecord, Strategy, TimeoutEvent,
+    process_nack,
+};
 use crate::check;
 use crate::component::{Component, Env};
 use crate::consumer::MAX_WINDOW;
@@ -117,9 +119,8 @@ impl Entry {
 
     /// The hop for the next Interest among those that `may`: one that has to show how it answers, the nearest that is
     /// hardly filled, or the least filled. Those that are silent come last.
-    fn choose(&self, light: f64, may: impl Fn(FaceId) -> bool, now: Time) -> Option<FaceId> {
+    fn choose(&self, light: f64, may: impl Fn(FaceId) -> bool, several: bool, now: Time) -> Option<FaceId> {
         let usable = || self.hops.iter().filter(|hop| may(hop.face));
-        let several = usable().nth(1).is_some();
         if let Some(probed) = usable().find(|hop| several && hop.probe_due(now)) {
             return Some(probed.face);
         }
@@ -128,6 +129,14 @@ impl Entry {
         let nearest = candidates().min_by_key(|hop| hop.srtt.unwrap_or_default());
         let filled = |a: &&Hop, b: &&Hop| a.fill().total_cmp(&b.fill());
         nearest.filter(|hop| hop.fill() < light).or_else(|| candidates().min_by(filled)).map(|hop| hop.face)
+    }
+
+    /// The Interest goes to `face`. `probes`: another next hop could answer it.
+    fn sent(&mut self, event: &InterestArrival<'_>, face: FaceId, probes: bool, now: Time) {
+        let before = event.record(face).map(|record| record.sent);
+        if let Some(hop) = self.hop(face) {
+            hop.sent(event.packet.name, before, probes, now);
+        }
     }
 
     /// The next hops of the same cost as this one, which it shares Interests with.
@@ -174,10 +183,9 @@ impl Overflow {
             return Some(first);
         };
         let may = |face| cheapest.clone().any(|hop| hop.face == face);
-        let face = entry.choose(self.params.light, may, now).unwrap_or(first);
-        let (name, before) = (event.packet.name, event.record(face).map(|record| record.sent));
         let several = cheapest.clone().nth(1).is_some();
-        entry.hop(face)?.sent(name, before, several, now);
+        let face = entry.choose(self.params.light, may, several, now).unwrap_or(first);
+        entry.sent(event, face, several, now);
         Some(face)
     }
 }
@@ -200,11 +208,10 @@ impl Strategy for Overflow {
         }
         *event.note = self.suppression.grown(*event.note);
         let unused = self.choose(event, event.unused(ctx.now), ctx.now);
-        if let Some(face) = unused.or_else(|| event.used_earliest().map(|hop| hop.face)) {
-            if unused.is_none()
-                && let Some(hop) = self.prefixes.get_mut(event.prefix.index()).and_then(|entry| entry.hop(face))
-            {
-                hop.sent(event.packet.name, event.record(face).map(|record| record.sent), false, ctx.now);
+        let again = || event.used_earliest().map(|hop| hop.face);
+        if let Some(face) = unused.or_else(again) {
+            if let Some(entry) = self.prefixes.get_mut(event.prefix.index()).filter(|_| unused.is_none()) {
+                entry.sent(event, face, false, ctx.now);
             }
             choice.send(face);
         }
@@ -280,8 +287,9 @@ impl Strategy for Overflow {
         let entry = &mut self.prefixes[prefix.index()];
         let several = hops.iter().filter(|_| hops.len() > 1);
         let known = |next: &NextHop| {
-            let known = entry.hops.iter().find(|known| known.face == next.face)?;
-            Some(known.clone().at_cost(next.cost))
+            let mut known = entry.hops.iter().find(|known| known.face == next.face)?.clone();
+            known.cost = next.cost;
+            Some(known)
         };
         entry.hops = several.map(|next| known(next).unwrap_or_else(|| Hop::new(*next, &self.params))).collect();
     }

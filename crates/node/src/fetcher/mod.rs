@@ -58,7 +58,8 @@ pub struct FetcherConfig {
     /// Detection of losses before their timeout; none is the rule of every consumer in the literature.
     pub loss: Option<LossDetection>,
     /// Spreads the window of a consumer without a pace of its own over the round trip, so many times as fast (RFC 9002
-    /// §7.7: 1.25), and never sends slower than so many times as fast as segments arrive; none sends whatever the window allows at once, as every window law in the literature.
+    /// §7.7: 1.25), and never sends slower than so many times as fast as segments arrive; none sends whatever the window
+    /// allows at once, as every window law in the literature.
     pub pace: Option<f64>,
 }
 

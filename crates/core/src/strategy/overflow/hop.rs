@@ -119,11 +119,6 @@ impl Hop {
         }
     }
 
-    /// The same where routing changed its cost.
-    pub(super) fn at_cost(self, cost: u32) -> Hop {
-        Hop { cost, ..self }
-    }
-
     /// The part of its window that is in use.
     pub(super) fn fill(&self) -> f64 {
         f64::from(self.outstanding.count()) / self.window
