@@ -13,7 +13,7 @@ use crate::strategy::NextHop;
 use crate::units::{Rate, Time};
 
 /// A router, numbered by the driver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, ndnweir_state::Value)]
 pub struct RouterId(pub u32);
 
 /// What the planner learns.
@@ -119,7 +119,7 @@ pub struct Order {
 }
 
 /// What a planner did with the signals it received, and how much work that was.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ndnweir_state::Value)]
 pub struct PlannerCounters {
     /// Signals received.
     pub signals: u64,
@@ -163,7 +163,7 @@ impl std::ops::AddAssign for PlannerCounters {
 }
 
 /// Basic operations of a planner.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ndnweir_state::Value)]
 pub struct Operations {
     /// Signals filtered: equation 7.
     pub filter: u64,
