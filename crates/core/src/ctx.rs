@@ -1,7 +1,7 @@
 //! The context of every hook of a scheme: the time, randomness and a recorder.
 
 use crate::units::{Duration, Time};
-use ndnweir_state::{Damaged, Reader, Value as _, Writer};
+use ndnweir_state::{Damaged, Reader, Writer};
 use rand_core::{RngCore, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 

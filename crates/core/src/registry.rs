@@ -104,12 +104,13 @@ macro_rules! family {
             }
         }
 
-        /// Of components made outside nothing is kept (see [`crate::scheme::Scheme::made_outside`]).
         impl State for $enum {
             fn save(&self, to: &mut Writer) {
                 match self {
                     $($enum::$variant(inner) => State::save(inner, to),)*
-                    $enum::Custom(_) => {}
+                    $enum::Custom(_) => {
+                        to.refuse(concat!("a ", stringify!($trait), " that was made outside the registry"));
+                    }
                 }
             }
 

@@ -114,7 +114,7 @@ pub(crate) struct Egress {
     parts: Parts,
     cutter: Cutter,
     /// When the link can deliver, in place of `rate`.
-    #[state(each)]
+    #[state(perhaps)]
     trace: Option<TraceCursor>,
 }
 

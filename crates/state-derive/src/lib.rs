@@ -4,7 +4,8 @@
 //! Attributes of fields: `#[state(skip)]` is not kept (of a `Value` it becomes its default, of a `State` it stays as
 //! built), `#[state(each)]` keeps the state of every item of a `Vec`, slice, array or `Option` of the same size as when
 //! built, `#[state(inner)]` that of what a `Box` holds, `#[state(each, inner)]` that of the boxes in an `Option` or list, and
-//! `#[state(flat)]` that of the boxes in a list of options.
+//! `#[state(flat)]` that of the boxes in a list of options; `#[state(perhaps)]` that of what an `Option` holds, which may
+//! have gone since it was built.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -18,6 +19,7 @@ enum How {
     Inner,
     EachInner,
     Flat,
+    Perhaps,
 }
 
 fn how(attributes: &[Attribute]) -> syn::Result<How> {
@@ -30,7 +32,8 @@ fn how(attributes: &[Attribute]) -> syn::Result<How> {
                 () if meta.path.is_ident("inner") && how == How::Each => How::EachInner,
                 () if meta.path.is_ident("inner") => How::Inner,
                 () if meta.path.is_ident("flat") => How::Flat,
-                () => return Err(meta.error("expected skip, each, inner or flat")),
+                () if meta.path.is_ident("perhaps") => How::Perhaps,
+                () => return Err(meta.error("expected skip, each, inner, flat or perhaps")),
             };
             Ok(())
         })?;
@@ -175,6 +178,10 @@ fn derive_state(input: &DeriveInput) -> syn::Result<TokenStream> {
                 How::EachInner => {
                     save.push(quote!(::ndnweir_state::save_each(#bound.iter().map(|item| &**item), to);));
                     load.push(quote!(::ndnweir_state::load_each(#bound.iter_mut().map(|item| &mut **item), from)?;));
+                }
+                How::Perhaps => {
+                    save.push(quote!(::ndnweir_state::save_perhaps(#bound.as_ref(), to);));
+                    load.push(quote!(::ndnweir_state::load_perhaps(#bound, from)?;));
                 }
                 How::Flat => {
                     save.push(quote! {

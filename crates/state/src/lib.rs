@@ -78,13 +78,45 @@ pub fn load_each<'a, T: State + 'a>(
     items.into_iter().try_for_each(|item| item.load(from))
 }
 
+/// Appends the state of what may have gone since it was built.
+pub fn save_perhaps<T: State>(item: Option<&T>, to: &mut Writer) {
+    item.is_some().write(to);
+    item.into_iter().for_each(|item| item.save(to));
+}
+
+/// Gives what was built its state, or removes it.
+///
+/// # Errors
+/// If it was not built, or the state does not fit.
+pub fn load_perhaps<T: State>(item: &mut Option<T>, from: &mut Reader<'_>) -> Result<(), Damaged> {
+    match (bool::read(from)?, &mut *item) {
+        (true, Some(item)) => item.load(from),
+        (true, None) => Err(from.damaged()),
+        (false, _) => {
+            *item = None;
+            Ok(())
+        }
+    }
+}
+
 /// Gathers bytes.
 #[derive(Debug, Default)]
 pub struct Writer {
     bytes: Vec<u8>,
+    refused: Option<String>,
 }
 
 impl Writer {
+    /// There is something whose state nobody knows; what was written is of no use.
+    pub fn refuse(&mut self, what: impl Into<String>) {
+        self.refused.get_or_insert(what.into());
+    }
+
+    /// The first thing whose state nobody knows.
+    pub fn refused(&self) -> Option<&str> {
+        self.refused.as_deref()
+    }
+
     /// What was written.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes

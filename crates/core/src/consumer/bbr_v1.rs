@@ -131,9 +131,8 @@ struct Recovery {
 }
 
 /// The consumer.
-#[derive(Clone, Debug, ndnweir_state::State)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct BbrV1 {
-    #[state(skip)]
     params: Params,
     state: State,
     window: f64,

@@ -17,7 +17,7 @@ use crate::units::{Rate, Time};
 pub struct RouterId(pub u32);
 
 /// What the planner learns.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, ndnweir_state::Value)]
 pub enum Message {
     /// A router's interface leads to a neighbour.
     Link {
@@ -106,7 +106,7 @@ impl Message {
 
 /// New costs for one (router, prefix), applied as a whole or not at all: a router whose next hops are not exactly these
 /// rejects it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, ndnweir_state::Value)]
 pub struct Order {
     /// Who.
     pub router: RouterId,
