@@ -141,7 +141,9 @@ Examples:
   ndnweir sim two-paths --scheme pcon --set link.R1-R2.rate=5Mbps --set run.duration=30s
   ndnweir sim my-scenario.toml --out results/mine --json > summary.json
   ndnweir sim dumbbell --vary 'link.R1-R2.queue=0.5 BDP,1 BDP,4 BDP' --scheme cubic,pcon
-  ndnweir sim linear --scheme bic --seed 7 --trace packets.pcapng")]
+  ndnweir sim linear --scheme bic --seed 7 --trace packets.pcapng
+  ndnweir sim abilene --scheme all --seeds 30 --checkpoint every=5m     after Ctrl-C or a crash, the same with:
+  ndnweir sim abilene --scheme all --seeds 30 --resume")]
 pub struct SimArgs {
     #[command(flatten)]
     pub run: RunArgs,
@@ -154,6 +156,14 @@ pub struct SimArgs {
     /// Threads to use [default: all cores]; results do not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+    /// Keep the state of the runs beside the results after each such time of work, as every=5m, and on Ctrl-C, so that
+    /// --resume can go on from there
+    #[arg(long, value_name = "every=TIME", value_parser = crate::commands::checkpoints::every)]
+    pub checkpoint: Option<std::time::Duration>,
+    /// Go on with the runs that an interrupted command kept, with the same results as without the interruption; DIR are
+    /// its results, if not the usual folder. Runs are kept on, every 5 min if --checkpoint does not say otherwise
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "")]
+    pub resume: Option<PathBuf>,
     /// Show the runs on a page of this machine while they are simulated; prints its address, serves until Ctrl-C
     #[cfg(feature = "view")]
     #[arg(long, conflicts_with = "watch")]

@@ -25,7 +25,7 @@ pub struct DirectedLinkId(pub u32);
 pub struct NodeId(pub u32);
 
 /// The links a Data packet crossed, as a number: equal for equal paths. Name it through [`Observer::path`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ndnweir_state::Value)]
 pub struct PathId(pub u32);
 
 /// A segment that reached its consumer for the first time.

@@ -174,6 +174,13 @@ impl<'a> Reader<'a> {
         if self.at == self.bytes.len() { Ok(()) } else { Err(self.damaged()) }
     }
 
+    /// All bytes that are left.
+    pub fn rest(&mut self) -> &'a [u8] {
+        let rest = &self.bytes[self.at..];
+        self.at = self.bytes.len();
+        rest
+    }
+
     /// The next bytes.
     ///
     /// # Errors

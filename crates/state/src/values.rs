@@ -1,6 +1,7 @@
 //! Values of the standard library's types, and of hash maps.
 
 use crate::{Damaged, Reader, Value, Writer};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::hash::{BuildHasher, Hash};
 use std::ops::{Range, RangeInclusive};
@@ -85,6 +86,17 @@ impl Value for String {
         let length = from.length()?;
         let bytes = from.raw(length)?.to_vec();
         String::from_utf8(bytes).map_err(|_| from.damaged())
+    }
+}
+
+impl Value for Cow<'static, str> {
+    fn write(&self, to: &mut Writer) {
+        to.length(self.len());
+        to.raw(self.as_bytes());
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Cow<'static, str>, Damaged> {
+        String::read(from).map(Cow::Owned)
     }
 }
 
