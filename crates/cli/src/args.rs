@@ -162,8 +162,8 @@ pub struct SimArgs {
     pub checkpoint: Option<std::time::Duration>,
     /// Go on with the runs that an interrupted command kept, with the same results as without the interruption; DIR are
     /// its results, if not the usual folder. Runs are kept on, every 5 min if --checkpoint does not say otherwise
-    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "")]
-    pub resume: Option<PathBuf>,
+    #[arg(long, value_name = "DIR")]
+    pub resume: Option<Option<PathBuf>>,
     /// Show the runs on a page of this machine while they are simulated; prints its address, serves until Ctrl-C
     #[cfg(feature = "view")]
     #[arg(long, conflicts_with = "watch")]

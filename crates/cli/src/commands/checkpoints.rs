@@ -28,7 +28,7 @@ pub fn every(text: &str) -> Result<std::time::Duration, String> {
 
 /// The result folder that the user named: to write to, or to go on with.
 pub(super) fn named(args: &SimArgs) -> Result<Option<PathBuf>, Failure> {
-    match (&args.run.out, args.resume.as_ref().filter(|folder| !folder.as_os_str().is_empty())) {
+    match (&args.run.out, args.resume.iter().flatten().next()) {
         (Some(_), Some(_)) => {
             Err(Failure::Input("--resume with a folder has results written there; leave out --out".into()))
         }
