@@ -57,7 +57,7 @@ fn runs_that_are_killed_again_and_again_end_with_the_results_of_an_uninterrupted
 #[test]
 fn ctrl_c_keeps_the_runs_and_says_how_to_go_on() {
     let dir = tempdir().unwrap();
-    let line = "sim dumbbell --scheme aimd,cubic --set run.duration=2000s --threads 1 --quiet";
+    let line = "sim dumbbell --scheme aimd,cubic --set run.duration=700s --threads 1 --quiet";
     run(dir.path(), &format!("{line} --out whole")).success();
     // The only checkpoint is that of the signal.
     let child = start(dir.path(), &format!("{line} --checkpoint every=1h"));
@@ -80,7 +80,7 @@ fn ctrl_c_keeps_the_runs_and_says_how_to_go_on() {
 #[test]
 fn cases_are_kept_each_for_itself() {
     let dir = tempdir().unwrap();
-    let line = "sim dumbbell --scheme aimd --set run.duration=500s --threads 1 --quiet \
+    let line = "sim dumbbell --scheme aimd --set run.duration=200s --threads 1 --quiet \
                 --vary link.R1-R2.queue=10kB,20kB,40kB";
     run(dir.path(), &format!("{line} --out whole")).success();
     let mut child = start(dir.path(), &format!("{line} --out out --checkpoint every=50ms"));
