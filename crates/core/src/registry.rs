@@ -109,7 +109,7 @@ macro_rules! family {
                 match self {
                     $($enum::$variant(inner) => State::save(inner, to),)*
                     $enum::Custom(_) => {
-                        to.refuse(concat!("a ", stringify!($trait), " that was made outside the registry"));
+                        to.refuse(concat!("a ", stringify!($family), " that was made outside the registry"));
                     }
                 }
             }

@@ -234,6 +234,11 @@ impl Place<'_> {
         Ok(Some(Kept::State(from.rest().to_vec())))
     }
 
+    /// The run that went on from here failed.
+    pub(crate) fn failed(&self, what: &str) -> Error {
+        Error::Damaged { path: self.path.display().to_string(), what: what.into(), remedy: REDO }
+    }
+
     /// Keeps that the run has ended.
     pub(crate) fn end(&self, run: &Run) {
         let mut to = Writer::default();

@@ -2,12 +2,17 @@
 
 use crate::common::Digest;
 use crate::properties::networks::{networks, schemes};
-use ndnweir_core::registry::{AnyConsumer, AnyMeter, AnyPlanner, AnyShaper};
-use ndnweir_core::scheme::Scheme;
+use ndnweir_core::component::{Env, Outside};
+use ndnweir_core::consumer::Consumer;
+use ndnweir_core::fields::FieldLayout;
+use ndnweir_core::registry::{AnyConsumer, AnyMeter, AnyPlanner, AnyShaper, ConsumerParams};
+use ndnweir_core::scheme::{ComponentChoice, Scheme};
 use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_sim::bench::{self, RandomNetwork};
 use ndnweir_sim::flows::{Arrivals, Catalogue, FlowSizes, Flows};
-use ndnweir_sim::network::*;
+use ndnweir_sim::network::{
+    Change, CrossFlow, CrossKind, LinkDirection, Network, NodeKind, Retry, SharedMedium, Traffic,
+};
 use ndnweir_sim::observer::Observer;
 use ndnweir_sim::tcp::Algorithm;
 use ndnweir_sim::{Keeper, Outcome, RunOptions, run};
@@ -89,9 +94,7 @@ fn compare(network: &Network, scheme: &Scheme, part: f64) -> Result<(), String> 
 fn every_component() -> Vec<Scheme> {
     let mut all = schemes();
     let mut add = |key: &str, name: &str| {
-        if let Ok(scheme) = Scheme::resolve(name, &json!({ "consumer": "cubic", key: name })) {
-            all.push(scheme);
-        }
+        all.push(Scheme::resolve(name, &json!({ "consumer": "cubic", key: name })).unwrap());
     };
     AnyConsumer::ALL.iter().for_each(|info| add("consumer", info.name));
     AnyShaper::ALL.iter().for_each(|info| add("shaper", info.name));
@@ -181,7 +184,7 @@ fn traffic_below_ndn_resumes() {
 }
 
 #[test]
-fn a_state_that_was_changed_or_cut_is_rejected_or_another_run_but_never_a_panic() {
+fn a_state_that_was_cut_or_is_of_another_scheme_is_rejected() {
     let (network, scheme) = (with_faults(), Scheme::named("hobhis").unwrap());
     let mut keeper = At::new(&[3000]);
     simulate(&network, &scheme, Some(&mut keeper), None).unwrap();
@@ -204,6 +207,15 @@ fn what_nobody_knows_the_state_of_is_refused_at_the_start() {
     let options = RunOptions { keeper: Some(&mut keeper), ..RunOptions::full() };
     let error = run(&network, &Scheme::named("cubic").unwrap(), 1, &mut Mine, options).unwrap_err();
     assert!(error.to_string().contains("nobody knows that of what observes the run"), "{error}");
+    let mut scheme = Scheme::named("cubic").unwrap();
+    let make = || -> Box<dyn Consumer + Send> {
+        let mut layout = FieldLayout::default();
+        Box::new(AnyConsumer::build("aimd", &json!({}), &mut Env { layout: &mut layout }).unwrap())
+    };
+    scheme.parts.consumer = ComponentChoice::of(ConsumerParams::Custom(Outside::new("mine", make)));
+    simulate(&network, &scheme, None, None).unwrap();
+    let error = simulate(&network, &scheme, Some(&mut At::new(&[])), None).unwrap_err();
+    assert!(error.contains("Consumer that was made outside the registry"), "{error}");
 }
 
 proptest! {

@@ -7,6 +7,10 @@
 //! bit for bit; hash maps in the order of their keys. Nothing says what a byte means: who reads must be built as who
 //! wrote was. Damage is an error and never allocates more than in proportion to the bytes that are there.
 
+// The derives name it so, in its own tests too.
+#[cfg(test)]
+extern crate self as ndnweir_state;
+
 mod values;
 
 pub use ndnweir_state_derive::{State, Value};
@@ -237,3 +241,6 @@ impl<'a> Reader<'a> {
         if length <= self.bytes.len() - self.at { Ok(length) } else { Err(self.damaged()) }
     }
 }
+
+#[cfg(test)]
+mod tests;

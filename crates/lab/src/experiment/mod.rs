@@ -25,6 +25,7 @@ use ndnweir_sim::network::Network;
 use ndnweir_sim::outcome::{AccountingError, Outcome};
 use ndnweir_sim::{Keeper, NetworkError, RunOptions};
 use rayon::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use watching::Watched;
 
@@ -96,6 +97,9 @@ pub enum Error {
     /// Stored results cannot be read, or results cannot be stored.
     #[error(transparent)]
     StoredResults(#[from] crate::results::Error),
+    /// The state of a run that was to be resumed is one that no run comes to.
+    #[error("the simulator failed on it; if nobody changed it, please report this")]
+    State,
     /// Interrupted before the first run was complete.
     #[error("interrupted before any run was complete")]
     Nothing,
@@ -179,7 +183,17 @@ impl Experiment {
             let keeper = place.as_mut().map(|place| place as &mut dyn Keeper);
             let resume = state.as_deref();
             let watching = Watching { progress: Some(&mut advanced), bins, keeper, resume, tap: None };
-            let finished = self.run_one(&inputs, scheme, seed, stop, watching)?;
+            let run = || self.run_one(&inputs, scheme, seed, stop, watching);
+            let finished = match resume {
+                None => run()?,
+                // A state that someone made up may be one that no run comes to.
+                Some(_) => {
+                    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err(Error::State)).map_err(|error| {
+                        let place = self.place(checkpoints, scheme, seed);
+                        place.map_or(Error::State, |place| place.failed(&error.to_string()).into())
+                    })?
+                }
+            };
             let run = finished.map(|finished| finished.run);
             if let (Some(place), Some(run)) = (place, &run) {
                 place.end(run);
