@@ -187,12 +187,10 @@ impl Experiment {
             let finished = match resume {
                 None => run()?,
                 // A state that someone made up may be one that no run comes to.
-                Some(_) => {
-                    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err(Error::State)).map_err(|error| {
-                        let place = self.place(checkpoints, scheme, seed);
-                        place.map_or(Error::State, |place| place.failed(&error.to_string()).into())
-                    })?
-                }
+                Some(_) => catch_unwind(AssertUnwindSafe(run)).unwrap_or(Err(Error::State)).map_err(|error| {
+                    let place = self.place(checkpoints, scheme, seed);
+                    place.map_or(Error::State, |place| place.failed(&error.to_string()).into())
+                })?,
             };
             let run = finished.map(|finished| finished.run);
             if let (Some(place), Some(run)) = (place, &run) {
