@@ -6,7 +6,7 @@
 //! renamed, so that there is always a whole one. The hash finds damage; it is no signature, so a file that someone made
 //! up is believed.
 
-use crate::jobs::{hash, scenario_hash, scheme_hash};
+use crate::hashes::{hash, scenario_hash, scheme_hash};
 use crate::results::{Error, Run};
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::Time;

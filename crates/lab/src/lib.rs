@@ -22,6 +22,7 @@ pub mod deliveries;
 pub mod evaluation;
 pub mod experiment;
 pub mod fetch_trace;
+mod hashes;
 pub mod jobs;
 pub mod metrics;
 pub mod optimum;
