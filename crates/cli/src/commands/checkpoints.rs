@@ -2,7 +2,6 @@
 
 use crate::args::SimArgs;
 use crate::failure::Failure;
-use ndnweir_core::units::Duration;
 use ndnweir_lab::checkpoints::Checkpoints;
 use ndnweir_lab::jobs::engine;
 use ndnweir_lab::results::shell_word;
@@ -10,22 +9,6 @@ use std::path::{Path, PathBuf};
 
 /// How often runs are kept that were resumed without saying.
 const EVERY: std::time::Duration = std::time::Duration::from_secs(300);
-/// Shorter times would only be spent on writing.
-const SHORTEST: std::time::Duration = std::time::Duration::from_millis(10);
-
-/// Reads `every=5m`.
-pub fn every(text: &str) -> Result<std::time::Duration, String> {
-    let time = text.strip_prefix("every=").ok_or("write every= and a time of this machine's clock, as every=5m")?;
-    // Minutes are `min` in scenarios, where `m` might be read as milli.
-    let time = match time.strip_suffix('m') {
-        Some(minutes) => format!("{minutes}min"),
-        None => time.to_owned(),
-    };
-    let time: Duration = time.parse().map_err(|error| format!("{error}"))?;
-    let time = std::time::Duration::from_nanos(time.nanos());
-    if time < SHORTEST { Err("write at least 10ms".into()) } else { Ok(time) }
-}
-
 /// The result folder that the user named: to write to, or to go on with.
 pub(super) fn named(args: &SimArgs) -> Result<Option<PathBuf>, Failure> {
     match (&args.run.out, args.resume.iter().flatten().next()) {

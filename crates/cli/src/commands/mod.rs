@@ -6,7 +6,7 @@ mod bench_get;
 mod cases;
 #[cfg(feature = "gnmi")]
 mod certificates;
-pub mod checkpoints;
+mod checkpoints;
 mod completions;
 #[cfg(feature = "gnmi")]
 mod control;
