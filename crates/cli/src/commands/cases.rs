@@ -1,6 +1,6 @@
 //! `ndnweir sim` with `--vary`, or with `[[vary]]` in the scenario.
 
-use super::checkpoints::{self, Kept};
+use super::checkpoints::{self, Kept, interrupted};
 use super::inputs::{changed_but_not_run, check, seeds};
 use super::repeat::repeat;
 use super::run_files::files;
@@ -105,7 +105,7 @@ pub fn run(args: &SimArgs, cases: &[Case]) -> Result<(), Failure> {
     bar.done();
     let done: Vec<CaseResult> = done?.into_iter().flatten().collect();
     if done.is_empty() {
-        return Err(super::sim::interrupted(experiment::Error::Nothing, &kept.remedy(&whole.command)));
+        return Err(interrupted(experiment::Error::Nothing, &kept.remedy(&whole.command)));
     }
     notes.extend(kept.notes());
     let remedy = kept.remedy(&whole.command);

@@ -3,6 +3,7 @@
 use crate::args::SimArgs;
 use crate::failure::Failure;
 use ndnweir_lab::checkpoints::Checkpoints;
+use ndnweir_lab::experiment;
 use ndnweir_lab::jobs::engine;
 use ndnweir_lab::results::shell_word;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,14 @@ pub(super) fn named(args: &SimArgs) -> Result<Option<PathBuf>, Failure> {
             ))
         }
         (out, None) => Ok(out.clone()),
+    }
+}
+
+/// An error of the runs, with how to go on if they were interrupted.
+pub(super) fn interrupted(error: experiment::Error, remedy: &str) -> Failure {
+    match error {
+        experiment::Error::Nothing => Failure::Work(format!("{error}{remedy}")),
+        error => Failure::work(error),
     }
 }
 

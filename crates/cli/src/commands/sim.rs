@@ -1,6 +1,6 @@
 //! `ndnweir sim`.
 
-use super::checkpoints::{self, Kept};
+use super::checkpoints::{self, Kept, interrupted};
 use super::inputs::{changed_but_not_run, check, load, seeds};
 use super::repeat::repeat;
 use super::run_files::{files, may_create};
@@ -68,14 +68,6 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     kept.done(&mut problems);
     watchers.stay();
     outcome(&problems)
-}
-
-/// An error of the runs, with how to go on if they were interrupted.
-pub(super) fn interrupted(error: experiment::Error, remedy: &str) -> Failure {
-    match error {
-        experiment::Error::Nothing => Failure::Work(format!("{error}{remedy}")),
-        error => Failure::work(error),
-    }
 }
 
 fn summary(comparison: &Comparison, experiment: &Experiment, args: &SimArgs, notes: &[String], out: &Path) -> String {
