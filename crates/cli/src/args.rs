@@ -18,6 +18,7 @@ use crate::transfer_args::{BenchCommand, GetArgs, PutArgs};
 use crate::view_args::ViewArgs;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use ndnweir_core::units::Duration;
 use ndnweir_lab::results::Sort;
 use std::path::PathBuf;
 
@@ -141,7 +142,9 @@ Examples:
   ndnweir sim two-paths --scheme pcon --set link.R1-R2.rate=5Mbps --set run.duration=30s
   ndnweir sim my-scenario.toml --out results/mine --json > summary.json
   ndnweir sim dumbbell --vary 'link.R1-R2.queue=0.5 BDP,1 BDP,4 BDP' --scheme cubic,pcon
-  ndnweir sim linear --scheme bic --seed 7 --trace packets.pcapng")]
+  ndnweir sim linear --scheme bic --seed 7 --trace packets.pcapng
+  ndnweir sim abilene --scheme all --seeds 30 --checkpoint every=5m     after Ctrl-C or a crash, the same with:
+  ndnweir sim abilene --scheme all --seeds 30 --resume")]
 pub struct SimArgs {
     #[command(flatten)]
     pub run: RunArgs,
@@ -154,6 +157,14 @@ pub struct SimArgs {
     /// Threads to use [default: all cores]; results do not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+    /// Keep the state of the runs beside the results after each such time of work, as every=5m, and on Ctrl-C, so that
+    /// --resume can go on from there
+    #[arg(long, value_name = "every=TIME", value_parser = every)]
+    pub checkpoint: Option<std::time::Duration>,
+    /// Go on with the runs that an interrupted command kept, with the same results as without the interruption; DIR are
+    /// its results, if not the usual folder. Runs are kept on, every 5 min if --checkpoint does not say otherwise
+    #[arg(long, value_name = "DIR")]
+    pub resume: Option<Option<PathBuf>>,
     /// Show the runs on a page of this machine while they are simulated; prints its address, serves until Ctrl-C
     #[cfg(feature = "view")]
     #[arg(long, conflicts_with = "watch")]
@@ -175,6 +186,22 @@ pub struct SimArgs {
     /// Also write delay, hop count and path of every Data of the first run to a CSV file
     #[arg(long, value_name = "FILE")]
     pub deliveries: Option<PathBuf>,
+}
+
+/// Shorter times would only be spent on writing.
+const SHORTEST: std::time::Duration = std::time::Duration::from_millis(10);
+
+/// Reads `every=5m`.
+fn every(text: &str) -> Result<std::time::Duration, String> {
+    let time = text.strip_prefix("every=").ok_or("write every= and a time of this machine's clock, as every=5m")?;
+    // Minutes are `min` in scenarios, where `m` might be read as milli.
+    let time = match time.strip_suffix('m') {
+        Some(minutes) => format!("{minutes}min"),
+        None => time.to_owned(),
+    };
+    let time: Duration = time.parse().map_err(|error| format!("{error}"))?;
+    let time = std::time::Duration::from_nanos(time.nanos());
+    if time < SHORTEST { Err("write at least 10ms".into()) } else { Ok(time) }
 }
 
 /// Reads what the table is sorted by.

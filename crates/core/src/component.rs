@@ -69,7 +69,7 @@ impl Env<'_> {
 }
 
 /// The parameters of a component that has none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(deny_unknown_fields)]
 pub struct NoParams {}
 

@@ -1,6 +1,7 @@
 //! The context of every hook of a scheme: the time, randomness and a recorder.
 
 use crate::units::{Duration, Time};
+use ndnweir_state::{Damaged, Reader, Writer};
 use rand_core::{RngCore, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -60,6 +61,35 @@ impl Rng {
     }
 }
 
+impl ndnweir_state::Value for Rng {
+    fn write(&self, to: &mut Writer) {
+        serde_json::to_string(&self.0).unwrap_or_default().write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Rng, Damaged> {
+        let stream = serde_json::from_str(&String::read(from)?);
+        stream.map(Rng).map_err(|_| from.damaged())
+    }
+}
+
+/// Its key is kept as text.
+impl ndnweir_state::Value for TraceEvent {
+    fn write(&self, to: &mut Writer) {
+        self.at.write(to);
+        self.key.to_owned().write(to);
+        self.id.write(to);
+        self.value.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<TraceEvent, Damaged> {
+        let at = Time::read(from)?;
+        // A key is a constant of a component; here it lives as long without being one. There are at most a few, those that
+        // were recorded and not yet passed on.
+        let key = Box::leak(String::read(from)?.into_boxed_str());
+        Ok(TraceEvent { at, key, id: u64::read(from)?, value: f64::read(from)? })
+    }
+}
+
 /// SplitMix64's output function.
 fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -81,7 +111,7 @@ pub struct TraceEvent {
 }
 
 /// Collects [`TraceEvent`]s when recording is on; costs one test of a flag when it is off.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, ndnweir_state::Value)]
 pub struct Trace {
     on: bool,
     events: Vec<TraceEvent>,

@@ -18,7 +18,7 @@ pub enum Aggregation {
 }
 
 /// A header field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Field {
     /// Round-trip time measured by the sender of this Data towards the producer (HbHCM).
@@ -129,11 +129,11 @@ pub fn window_of_field(value: u32) -> Option<f64> {
 }
 
 /// Where a run keeps a field in [`Fields`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ndnweir_state::Value)]
 pub struct Slot(u8);
 
 /// The values a packet carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, ndnweir_state::Value)]
 pub struct Fields([u32; Fields::SLOTS]);
 
 impl Fields {
@@ -167,7 +167,7 @@ impl Fields {
 pub struct Slots(u8);
 
 /// Which field has which slot in one run: the same in every node.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 pub struct FieldLayout {
     fields: Vec<Field>,
 }

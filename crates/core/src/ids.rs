@@ -3,7 +3,7 @@
 //! A node interns names at ingress (see `ndnweir-node`), so schemes never see components or bytes.
 
 /// A face of one node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, ndnweir_state::Value)]
 pub struct FaceId(pub u16);
 
 impl FaceId {
@@ -17,7 +17,7 @@ impl FaceId {
 }
 
 /// A FIB prefix of one node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, ndnweir_state::Value)]
 pub struct PrefixId(pub u32);
 
 impl PrefixId {
@@ -28,13 +28,13 @@ impl PrefixId {
 }
 
 /// A flow: one content, that is, a name without its last component (the segment).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, ndnweir_state::Value)]
 pub struct FlowId(pub u32);
 
 /// An interned name: the flow and the segment within it.
 ///
 /// A name that does not end in a segment number below 2³² is a flow of its own with the segment [`NameId::WHOLE`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, ndnweir_state::Value)]
 pub struct NameId {
     /// The name without its last component.
     pub flow: FlowId,

@@ -5,7 +5,7 @@ use crate::ids::NameId;
 use crate::units::Bytes;
 
 /// What a packet is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, ndnweir_state::Value)]
 #[repr(u8)]
 pub enum Kind {
     /// Requests Data.
@@ -18,7 +18,7 @@ pub enum Kind {
 }
 
 /// Why an Interest was rejected, in NDNLPv2's order of severity: the least severe first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, ndnweir_state::Value)]
 #[repr(u8)]
 pub enum NackReason {
     /// NDNLPv2 code 50.
@@ -51,7 +51,7 @@ pub mod flags {
 }
 
 /// Which part of a packet this is that a link carries in several frames (NDNLPv2, "Fragmentation and Reassembly").
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, ndnweir_state::Value)]
 pub struct Fragment {
     /// Its place, from 0.
     pub index: u8,
@@ -74,7 +74,7 @@ impl Fragment {
 }
 
 /// An Interest, Data or NACK.
-#[derive(Clone, Copy, Debug, PartialEq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Default, ndnweir_state::Value)]
 pub struct Packet {
     /// The interned name.
     pub name: NameId,

@@ -8,6 +8,7 @@ use crate::error::SchemeError;
 pub use crate::family::Family;
 use crate::fields::Field;
 use crate::{consumer, meter, planner, queue, shaper, strategy, suggest};
+use ndnweir_state::{Damaged, Reader, State, Writer};
 use serde_json::Value;
 
 /// Defines one family: its enum, what that is built from, its list and a macro that calls a method on any arm. The
@@ -100,6 +101,24 @@ macro_rules! family {
             /// As [`Self::check`].
             pub fn build(name: &str, params: &Value, env: &mut Env<'_>) -> Result<$enum, SchemeError> {
                 Ok($params::read(name, params)?.build(env))
+            }
+        }
+
+        impl State for $enum {
+            fn save(&self, to: &mut Writer) {
+                match self {
+                    $($enum::$variant(inner) => State::save(inner, to),)*
+                    $enum::Custom(_) => {
+                        to.refuse(concat!("a ", stringify!($family), " that was made outside the registry"));
+                    }
+                }
+            }
+
+            fn load(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
+                match self {
+                    $($enum::$variant(inner) => State::load(inner, from),)*
+                    $enum::Custom(_) => Err(from.damaged()),
+                }
             }
         }
 

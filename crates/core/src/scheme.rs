@@ -17,7 +17,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What nodes do with marks on Interests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema, ndnweir_state::Value,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum InterestMarks {
     /// The mark stays on the Interest and has no effect (stock ndnSIM).

@@ -8,19 +8,19 @@ use std::ops::{Add, AddAssign, Div, Mul, Sub};
 use std::str::FromStr;
 
 /// An instant of simulated or monotonic time, in nanoseconds since the start of the run.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, ndnweir_state::Value)]
 pub struct Time(u64);
 
 /// A length of time, in nanoseconds.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, ndnweir_state::Value)]
 pub struct Duration(u64);
 
 /// A data rate, in bit/s.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, ndnweir_state::Value)]
 pub struct Rate(u64);
 
 /// An amount of data, in bytes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, ndnweir_state::Value)]
 pub struct Bytes(u64);
 
 impl Time {

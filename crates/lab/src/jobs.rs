@@ -5,16 +5,15 @@
 //! its user; [`StoredResults`] stores any value that serialises.
 
 use crate::experiment::{describe, routed};
+pub(crate) use crate::hashes::hash;
+pub use crate::hashes::{scenario_hash, scheme_hash};
 use crate::results::{Error, replace_files};
-use ndnweir_core::scheme::Scheme;
 use ndnweir_scenario::{Scenario, Traffic};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -32,31 +31,6 @@ pub fn engine(version: &str) -> Result<String, Error> {
     let path = std::env::current_exe().map_err(|e| reject(Path::new("the program's own file"), e))?;
     let bytes = fs::read(&path).map_err(|e| reject(&path, e))?;
     Ok(format!("{version} {}", hash(&bytes)))
-}
-
-/// SHA-256 in hexadecimal digits.
-pub(crate) fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-/// A hash of all in a scenario that a run depends on: not its name, description and file, and not the schemes that it
-/// offers, of which a run has one.
-pub fn scenario_hash(scenario: &Scenario) -> String {
-    let mut read = json!(scenario);
-    if let Some(keys) = read.as_object_mut() {
-        for key in ["name", "about", "source", "notes", "schemes", "compositions"] {
-            keys.remove(key);
-        }
-    }
-    hash(read.to_string().as_bytes())
-}
-
-/// A hash of a scheme with all its parameters.
-pub fn scheme_hash(scheme: &Scheme) -> String {
-    hash(json!(scheme).to_string().as_bytes())
 }
 
 /// The key of a job: a hash of the [`engine`], the [`scenario_hash`], the [`scheme_hash`] and the seed.

@@ -8,6 +8,7 @@
 //! - [`papers`]: published evaluations, run again and judged.
 //! - [`criteria`]: schemes judged by criteria that are written down beforehand, relative to the optimum.
 //! - [`jobs`]: single runs that are stored, reused and divided among machines.
+//! - [`checkpoints`]: runs that are under way, kept so that they can go on.
 //! - [`sweep`]: plans of many such runs, merged into tables (with the feature `sweep`).
 //! - [`pack`]: results with all that is needed to compute them again, in one archive (with the feature `pack`).
 //! - [`trace`], [`deliveries`], [`qlog`], [`fetch_trace`], [`speed`]: packets of a run (with `perfetto` also for that
@@ -15,11 +16,13 @@
 //!
 //! It contains experiments and statistics, and no sockets, processes or pictures.
 
+pub mod checkpoints;
 pub mod criteria;
 pub mod deliveries;
 pub mod evaluation;
 pub mod experiment;
 pub mod fetch_trace;
+mod hashes;
 pub mod jobs;
 pub mod metrics;
 pub mod optimum;

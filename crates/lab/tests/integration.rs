@@ -1,6 +1,7 @@
 //! Experiments, metrics, papers and the optimum from outside, as one program.
 
 mod cell_metrics;
+mod checkpoints;
 mod criteria;
 mod criteria_oracle;
 mod flows;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// to a number of attempts; then it is lost.
 ///
 /// Attempts do not use the link's rate, which is that without retransmissions. Values are the user's.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ndnweir_state::Value)]
 pub struct Arq {
     /// Attempts for a packet, the first included, at least 1.
     pub attempts: u32,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// Gilbert, "Capacity of a burst-noise channel", BSTJ 39(5), 1960; Elliott, BSTJ 42(5), 1963. The names p, r, h and k
 /// are theirs.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ndnweir_state::Value)]
 pub struct BurstLoss {
     /// p: probability that the bad state follows a packet in the good one, in [0, 1].
     pub to_bad: f64,
@@ -20,7 +20,7 @@ pub struct BurstLoss {
 }
 
 /// The state at a packet.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, ndnweir_state::Value)]
 pub(crate) struct BurstState {
     pub(crate) number: u32,
     pub(crate) bad: bool,

@@ -6,7 +6,7 @@ use ndnweir_core::units::Duration;
 use serde::Serialize;
 
 /// Random impairments of one direction of a link. Zero everywhere is a perfect link.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, ndnweir_state::Value)]
 pub struct Impairment {
     /// Probability that a packet is lost, in [0, 1].
     pub loss: f64,

@@ -27,7 +27,7 @@ pub struct MediumFrame {
 }
 
 /// The queue of one sender for one link.
-#[derive(Debug)]
+#[derive(Debug, ndnweir_state::Value)]
 struct LinkQueue {
     limit: Limit,
     framing: Bytes,
@@ -38,7 +38,7 @@ struct LinkQueue {
 }
 
 /// The links of one sender.
-#[derive(Debug)]
+#[derive(Debug, ndnweir_state::Value)]
 struct Sender {
     node: u32,
     links: Vec<usize>,
@@ -47,7 +47,7 @@ struct Sender {
 }
 
 /// The medium.
-#[derive(Debug)]
+#[derive(Debug, ndnweir_state::Value)]
 pub struct Medium {
     rate: Rate,
     gap: Duration,

@@ -11,7 +11,7 @@ use ndnweir_node::{DropCause, FaceCounters};
 use std::collections::VecDeque;
 
 /// A packet whose transmission has not ended.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct QueuedPacket {
     joined: Time,
     start: Time,
@@ -24,10 +24,11 @@ struct QueuedPacket {
 }
 
 /// The egress.
-#[derive(Debug)]
+#[derive(Debug, ndnweir_state::State)]
 pub struct Port {
     rate: Option<Rate>,
     /// When it can deliver, in place of a rate.
+    #[state(perhaps)]
     trace: Option<TraceCursor>,
     limit: Limit,
     framing: Bytes,

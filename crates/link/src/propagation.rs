@@ -11,7 +11,7 @@ use ndnweir_core::packet::Packet;
 use ndnweir_core::units::{Duration, Time};
 
 /// A packet that a sender has put on the link, perhaps with its transmission still in the future.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 pub struct InFlight {
     /// When its last bit arrives.
     pub arrival: Time,
@@ -64,7 +64,7 @@ fn age(joined: Time, arrival: Time) -> u32 {
 }
 
 /// What a link does with the packets sent on it, counted since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ndnweir_state::Value)]
 pub struct LinkTotals {
     /// Put on it by the sender.
     pub sent: u64,
@@ -82,7 +82,7 @@ pub struct LinkTotals {
 
 /// The propagation from one egress to the next node. What every packet needs comes first, so that it lies in two cache
 /// lines.
-#[derive(Debug)]
+#[derive(Debug, ndnweir_state::State)]
 #[repr(C)]
 pub struct Propagation {
     /// Packets in flight, in order of arrival.

@@ -4,6 +4,7 @@
 //! copied once more.
 
 use ndnweir_node::growth::step;
+use ndnweir_state::{Damaged, Reader, Value, Writer};
 
 /// The queue.
 #[derive(Debug)]
@@ -12,6 +13,19 @@ pub(crate) struct Ring<T> {
     /// The place of the first entry.
     first: usize,
     len: usize,
+}
+
+/// Its entries from the first on.
+impl<T: Copy + Default + Value> Value for Ring<T> {
+    fn write(&self, to: &mut Writer) {
+        to.length(self.len);
+        (0..self.len).filter_map(|number| self.get(number)).for_each(|entry| entry.write(to));
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Ring<T>, Damaged> {
+        let places = Vec::read(from)?;
+        Ok(Ring { len: places.len(), places, first: 0 })
+    }
 }
 
 impl<T: Copy + Default> Ring<T> {

@@ -93,7 +93,7 @@ impl FaceConfig {
 ///
 /// The Transmits of one face come in the order in which they leave. Those of a face with a predictable queue are given
 /// out when they join it, with their future times.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, ndnweir_state::Value)]
 pub struct Transmit {
     /// Where.
     pub face: FaceId,

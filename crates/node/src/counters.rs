@@ -53,7 +53,7 @@ impl DropCause {
 }
 
 /// Packets dropped, by [`DropCause`], which indexes them too.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ndnweir_state::Value)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "the names are those of the causes")]
 pub struct Drops {
@@ -117,7 +117,7 @@ impl AddAssign<Drops> for Drops {
 }
 
 /// Running totals of one face's egress since the start, and the state of its queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ndnweir_state::Value)]
 #[repr(C)]
 pub struct FaceCounters {
     /// Bits of Data whose transmission has started, framing included.
@@ -256,7 +256,7 @@ impl FaceCounters {
 }
 
 /// Running totals of one node and the sizes of its tables.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ndnweir_state::Value)]
 pub struct NodeCounters {
     /// Interests that arrived.
     pub interests: u64,

@@ -19,7 +19,7 @@ use ndnweir_core::units::{Duration, Time};
 
 const NIL: u32 = u32::MAX;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Stored {
     packet: Packet,
     /// From this instant on it is not fresh.
@@ -29,7 +29,7 @@ struct Stored {
 }
 
 /// The store.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 #[repr(C)]
 pub(crate) struct ContentStore {
     /// Whether Data are taken in, and whether Interests are answered; both need room.

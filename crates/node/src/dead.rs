@@ -15,7 +15,7 @@ const FEW_ENTRIES: usize = 2;
 
 /// The list; takes no memory until the first nonce is added, 16 bytes for each bucket that has one or two and 64 for
 /// each that has more.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::State)]
 pub(crate) struct DeadNonces {
     /// By bucket: zero for an empty one; up to [`BUCKETS`] one more than its place in `few`; above, its place in `full`.
     places: Option<Box<[u16; BUCKETS]>>,
@@ -23,6 +23,7 @@ pub(crate) struct DeadNonces {
     /// Places in `few` whose buckets have moved.
     free: Vec<u16>,
     full: Vec<[u64; BUCKET_ENTRIES]>,
+    #[state(skip)]
     hash: NumberHash,
 }
 

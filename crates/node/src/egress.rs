@@ -28,6 +28,7 @@ use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use std::collections::VecDeque;
 
 /// The components of one egress.
+#[derive(ndnweir_state::State)]
 pub(crate) struct Parts {
     pub(crate) marker: AnyMarker,
     pub(crate) marker_rng: Rng,
@@ -43,7 +44,7 @@ impl Parts {
 }
 
 /// A packet that was handed out before it leaves (settled driver).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct SettledPacket {
     joined: Time,
     start: Time,
@@ -53,7 +54,7 @@ struct SettledPacket {
 }
 
 /// What becomes of a packet that is offered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ndnweir_state::Value)]
 enum Way {
     /// It leaves at once: to an application, or by a link without a rate.
     Through,
@@ -66,7 +67,7 @@ enum Way {
 }
 
 /// The transmission in flight, or the last one.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 struct CurrentTransmission {
     start: Time,
     /// `work` counts from here: the start, or the last change of rate.
@@ -76,6 +77,7 @@ struct CurrentTransmission {
 }
 
 /// The egress. What every packet needs comes first: two cache lines, and three with the counters.
+#[derive(ndnweir_state::State)]
 #[repr(C, align(64))]
 pub(crate) struct Egress {
     /// Smaller packets leave whole; nothing does while it is down.
@@ -112,6 +114,7 @@ pub(crate) struct Egress {
     parts: Parts,
     cutter: Cutter,
     /// When the link can deliver, in place of `rate`.
+    #[state(perhaps)]
     trace: Option<TraceCursor>,
 }
 

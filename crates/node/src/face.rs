@@ -9,6 +9,7 @@ use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::shaper::{FaceView, PacketCount};
 use ndnweir_core::units::Rate;
 
+#[derive(ndnweir_state::State)]
 #[repr(C)]
 pub(crate) struct Face {
     pub(crate) egress: Egress,
@@ -20,6 +21,7 @@ pub(crate) struct Face {
     /// Flows with pending Interests from here; kept when the node has a meter or shapers.
     pub(crate) flows: FlowCounter,
     /// Components in place of the scheme's, to build them again after a crash. Few faces have any.
+    #[state(skip)]
     pub(crate) own: Option<Box<OwnQueue>>,
 }
 

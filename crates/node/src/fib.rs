@@ -10,7 +10,7 @@ const UNBOUND: u32 = u32::MAX;
 
 /// The next hops of one prefix. Large networks have millions of these, most with one hop: they take 16 bytes, and more
 /// only beyond the first hop.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 enum Hops {
     One(NextHop),
     /// None or several.
@@ -48,7 +48,7 @@ impl Hops {
 }
 
 /// The table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub(crate) struct Fib {
     hops: Vec<Hops>,
     flows: Vec<u32>,

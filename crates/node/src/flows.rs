@@ -4,7 +4,7 @@ use crate::keyed::NumberHash;
 use ndnweir_core::ids::FlowId;
 
 /// Reference counts per flow; O(1) per change. Only kept when a component requests the count.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, ndnweir_state::Value)]
 pub(crate) struct FlowCounter {
     pending: hashbrown::HashMap<u32, u32, NumberHash>,
 }

@@ -9,7 +9,7 @@ use ndnweir_wire::{LpHeader, tlv};
 pub const MAX_FRAGMENTS: u32 = 255;
 
 /// How packets are cut for a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ndnweir_state::Value)]
 pub struct Cut {
     /// Bytes of the packet in its first fragment, which has the header of the whole.
     first: u32,

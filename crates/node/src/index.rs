@@ -34,11 +34,12 @@ pub(crate) struct Taken {
 }
 
 /// The index. It stores no names: the caller compares.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub(crate) struct Index {
     /// 0 is empty; otherwise the tag above the slot plus one.
     words: Vec<u64>,
     len: usize,
+    #[state(skip)]
     hash: NumberHash,
 }
 

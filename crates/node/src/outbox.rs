@@ -5,6 +5,7 @@ use crate::uses::{NO_PAYLOAD, Use};
 use ndnweir_core::ids::{FaceId, NameId};
 use ndnweir_core::packet::Packet;
 use ndnweir_core::units::Time;
+use ndnweir_state::{Damaged, Reader, Value as _, Writer, save_each};
 
 /// A queue that is filled by one call into the node and emptied before the next, so it never wraps.
 #[derive(Debug, Default)]
@@ -17,6 +18,19 @@ pub(crate) struct Outbox {
     log_uses: bool,
     /// See [`crate::uses`]; nothing is pushed while that is off.
     uses: Vec<Use>,
+}
+
+/// What waits; a log of uses is of drivers whose nodes are not kept.
+impl ndnweir_state::State for Outbox {
+    fn save(&self, to: &mut Writer) {
+        save_each(self.queue.iter().take(self.filled).skip(self.taken), to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
+        self.queue = Vec::read(from)?;
+        (self.filled, self.taken) = (self.queue.len(), 0);
+        Ok(())
+    }
 }
 
 impl Outbox {

@@ -27,7 +27,7 @@ const NIL: u32 = u32::MAX;
 const SPILLED: u8 = 2;
 
 /// What is pending for a name.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 #[repr(align(64))]
 struct Entry {
     name: NameId,
@@ -51,7 +51,7 @@ impl Timed for Entry {
 }
 
 /// Records beyond the first, all together. The vectors keep their memory for the next user.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 struct Spill {
     ins: Vec<(InRecord, Time)>,
     outs: Vec<OutRecord>,
@@ -69,12 +69,13 @@ pub(crate) enum Seen {
 }
 
 /// The table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 #[repr(C)]
 pub(crate) struct Pit {
     entries: Vec<Entry>,
     free: u32,
     with_fields: bool,
+    #[state(skip)]
     shares: Option<Box<Shares>>,
     len: usize,
     limit: usize,

@@ -135,8 +135,9 @@ impl RateTrace {
 }
 
 /// How far a link has used up its trace.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct TraceCursor {
+    #[state(skip)]
     trace: RateTrace,
     /// The opportunity at hand, and what is left of it.
     next: u64,

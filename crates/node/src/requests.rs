@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::collections::VecDeque;
 
 /// What a consumer does about a segment that does not come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Retry {
     /// Gives up when its lifetime ends.
@@ -63,7 +63,7 @@ pub struct RequestsConfig {
 }
 
 /// An outstanding request.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Pending {
     first: Time,
     last: Time,
@@ -71,16 +71,20 @@ struct Pending {
 }
 
 /// What is requested next.
-#[derive(Debug)]
+#[derive(Debug, ndnweir_state::State)]
 enum NextRequest {
     /// The next segment, so many in all.
     Sequence { next: u64, total: Option<u64> },
     /// A draw from the catalogue.
-    Catalogue { ranks: Zipf, rng: Rng },
+    Catalogue {
+        #[state(skip)]
+        ranks: Zipf,
+        rng: Rng,
+    },
 }
 
 /// The application.
-#[derive(Debug)]
+#[derive(Debug, ndnweir_state::State)]
 pub struct Requests {
     flow: FlowId,
     interest_size: u32,

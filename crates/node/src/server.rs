@@ -27,7 +27,7 @@ impl Default for ServerConfig {
 }
 
 /// Running totals of one server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ndnweir_state::Value)]
 pub struct ServerCounters {
     /// Interests answered with Data.
     pub answered: u64,
@@ -36,8 +36,9 @@ pub struct ServerCounters {
 }
 
 /// Serves the segments of one object, without delay and without state but its counters.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Server {
+    #[state(skip)]
     config: ServerConfig,
     counters: ServerCounters,
 }

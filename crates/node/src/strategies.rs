@@ -32,6 +32,7 @@ impl StrategyChoiceId {
 }
 
 /// A strategy with what belongs to it.
+#[derive(ndnweir_state::State)]
 #[repr(C)]
 pub(crate) struct StrategyInstance {
     /// See [`Strategy::watches_data`].
@@ -43,6 +44,7 @@ pub(crate) struct StrategyInstance {
     pub(crate) rng: Rng,
     pub(crate) strategy: AnyStrategy,
     /// What it is built from, after a crash again.
+    #[state(skip)]
     part: ComponentChoice<StrategyParams>,
     /// Pending Interests that still belong to it, once it has no names any more.
     leaving: Option<usize>,
@@ -71,16 +73,18 @@ impl StrategyInstance {
 }
 
 /// The owner of a pending Interest, and whether it is shaped, which it stays.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Owner {
     id: u8,
     shaped: bool,
 }
 
 /// All strategies of a node.
+#[derive(ndnweir_state::State)]
 #[repr(C)]
 pub(crate) struct Strategies {
     /// Those beside the first, by number less one; empty while the first has all names.
+    #[state(flat)]
     others: Vec<Option<Box<StrategyInstance>>>,
     /// What all hold together.
     held: u64,

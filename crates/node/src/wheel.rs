@@ -19,7 +19,7 @@ const END: u32 = 1 << 31;
 pub(crate) const MAX_TIMERS: usize = END as usize;
 
 /// A timer, in the entry it belongs to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 pub(crate) struct Timer {
     at: u64,
     /// The timer before it in its list.
@@ -45,7 +45,7 @@ pub(crate) trait Timed {
 }
 
 /// The first and the last timer of a slot.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct List {
     first: u32,
     last: u32,
@@ -54,7 +54,7 @@ struct List {
 const EMPTY: List = List { first: UNSET, last: UNSET };
 
 /// The wheel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 #[repr(C)]
 pub(crate) struct Wheel {
     /// The slots of each level, up to the highest that was used: most timers of a node are of a few seconds and need six

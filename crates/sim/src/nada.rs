@@ -39,7 +39,7 @@ const MOST_KEPT: usize = 8192;
 const MOST_REPORTS: usize = 256;
 
 /// What the receiver tells the source.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, ndnweir_state::Value)]
 pub struct Report {
     /// Aggregate congestion signal `x_curr`, in milliseconds.
     pub signal_ms: f64,
@@ -52,7 +52,7 @@ pub struct Report {
 }
 
 /// A datagram that arrived.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Arrival {
     at: Time,
     number: u32,
@@ -61,7 +61,7 @@ struct Arrival {
 }
 
 /// The receiving end.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, ndnweir_state::Value)]
 pub struct Receiver {
     window: VecDeque<Arrival>,
     least: Option<Duration>,
@@ -154,7 +154,7 @@ impl Receiver {
 }
 
 /// The source.
-#[derive(Debug)]
+#[derive(Debug, ndnweir_state::Value)]
 pub struct Sender {
     lowest: f64,
     highest: f64,

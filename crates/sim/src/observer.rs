@@ -9,6 +9,7 @@ use ndnweir_core::units::Time;
 pub use ndnweir_node::{
     Arrival, DropCause, Drops, FaceCounters as LinkCounters, FetcherCounters as ConsumerCounters, NodeCounters,
 };
+use ndnweir_state::State;
 
 /// A consumer application, numbered in the order of the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,15 +17,15 @@ pub struct ConsumerId(pub u32);
 
 /// One direction of a link: `2·i` is link `i` of the topology from its first to its second end, `2·i + 1` the return
 /// path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ndnweir_state::Value)]
 pub struct DirectedLinkId(pub u32);
 
 /// A node, numbered in the order of the topology.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ndnweir_state::Value)]
 pub struct NodeId(pub u32);
 
 /// The links a Data packet crossed, as a number: equal for equal paths. Name it through [`Observer::path`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ndnweir_state::Value)]
 pub struct PathId(pub u32);
 
 /// A segment that reached its consumer for the first time.
@@ -41,7 +42,7 @@ pub struct Delivery {
 }
 
 /// The share of a prefix's Interests that a node's strategy sends to one next hop.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, ndnweir_state::Value)]
 pub struct Share {
     /// Where.
     pub node: NodeId,
@@ -69,7 +70,7 @@ pub struct Snapshot<'a> {
 }
 
 /// What happens to a flow of a consumer with many (see [`crate::flows::Flows`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ndnweir_state::Value)]
 pub enum FlowEvent {
     /// It arrived, and requests this number of Data.
     Began {
@@ -103,10 +104,18 @@ pub trait Observer {
     fn sample(&mut self, _snapshot: &Snapshot<'_>) {}
     /// A component records an event (see the component's page for its keys), e.g. a mark or a state.
     fn scheme_event(&mut self, _at: Time, _node: NodeId, _key: &'static str, _id: u64, _value: f64) {}
+    /// What it has gathered, to keep it with the state of a run; none if it cannot be kept.
+    fn state(&mut self) -> Option<&mut dyn State> {
+        None
+    }
 }
 
 /// Keeps nothing.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 pub struct NoObserver;
 
-impl Observer for NoObserver {}
+impl Observer for NoObserver {
+    fn state(&mut self) -> Option<&mut dyn State> {
+        Some(self)
+    }
+}

@@ -9,7 +9,7 @@ use ndnweir_link::LinkTotals;
 use ndnweir_node::NodeCounters;
 
 /// A rolling hash over every arrival of a run: when, where and what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ndnweir_state::Value)]
 pub struct EventHash(u64);
 
 impl EventHash {
@@ -75,7 +75,7 @@ impl InterestAccount {
 }
 
 /// What became of the fragments that arrived at a node (see [`crate::network::Link::mtu`]).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ndnweir_state::Value)]
 pub struct FragmentCounters {
     /// Fragments that arrived.
     pub arrived: u64,
@@ -101,7 +101,7 @@ impl FragmentCounters {
 }
 
 /// What a flow that is not NDN did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ndnweir_state::Value)]
 pub struct CrossCounters {
     /// Datagrams or segments sent, segments sent again included.
     pub sent: u64,
@@ -199,7 +199,7 @@ pub enum AccountingError {
 }
 
 /// Messages between nodes and planners.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ndnweir_state::Value)]
 pub struct ControlCounters {
     /// Messages to planners.
     pub messages: u64,

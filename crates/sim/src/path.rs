@@ -5,7 +5,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 /// A path that extends another by one link: the node of a tree with the empty path at its root.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Step {
     before: u32,
     directed_link: u32,
@@ -14,7 +14,7 @@ struct Step {
 }
 
 /// Numbers every path that occurs.
-#[derive(Debug)]
+#[derive(Debug, ndnweir_state::Value)]
 pub struct Paths {
     steps: Vec<Step>,
     numbers: HashMap<u64, u32, FixedState>,

@@ -40,23 +40,31 @@ pub struct Channel {
 }
 
 /// Places, wires and channels. Wire `2·i` is link `i` from its first to its second end, `2·i + 1` the return path.
-#[derive(Clone, Debug)]
+/// Of its state only the ports of switches change.
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Topology {
     /// Directed links.
+    #[state(skip)]
     pub directed_links: Vec<DirectedLink>,
     /// Directed neighbourhoods; those of one node are in the order of its faces.
+    #[state(skip)]
     pub channels: Vec<Channel>,
     /// Each node's channels, in the order of its faces; empty for switches.
+    #[state(skip)]
     pub faces: Vec<Vec<u32>>,
     /// By place: whether it is a host, which carries no transit.
+    #[state(skip)]
     hosts: Vec<bool>,
     /// By place: the position among switches, or [`NONE`].
+    #[state(skip)]
     switches: Vec<u32>,
     /// `ports[switch · places + destination]`: the wire by which a switch sends to a place.
     ports: Vec<u32>,
     /// What each link costs.
+    #[state(skip)]
     costs: Vec<u32>,
     /// By link: whether its queues lie below NDN in any case.
+    #[state(skip)]
     below: Vec<bool>,
 }
 

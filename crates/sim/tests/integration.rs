@@ -10,6 +10,7 @@ mod fragments;
 mod handover;
 mod hosts;
 mod independent_model;
+mod keeping;
 mod media;
 mod nack_once;
 mod planned;

@@ -1,5 +1,6 @@
 //! `ndnweir sim` with `--vary`, or with `[[vary]]` in the scenario.
 
+use super::checkpoints::{self, Kept, interrupted};
 use super::inputs::{changed_but_not_run, check, seeds};
 use super::repeat::repeat;
 use super::run_files::files;
@@ -76,15 +77,22 @@ pub fn run(args: &SimArgs, cases: &[Case]) -> Result<(), Failure> {
     let vary: Vec<String> = args.vary.iter().flat_map(|text| ["--vary".to_owned(), shell_word(text)]).collect();
     let whole = repeat(&args.run, &first.schemes, &args.run.overrides, &vary);
     let default = Path::new("results").join(&first.scenario.name);
-    let target = target::choose(args.run.out.as_deref(), default, Some(&whole.command), args.run.output.force)?;
+    let named = checkpoints::named(args)?;
+    let target = target::choose(named.as_deref(), default, Some(&whole.command), args.run.output.force)?;
     let mut notes: Vec<String> = target.note.clone().into_iter().collect();
     notes.extend(changed_but_not_run(&first.scenario, &first.schemes));
+    let kept = Kept::start(args, &target.folder, &mut notes)?;
     let stop = crate::interrupt::watch()?;
     let runs: Vec<usize> = experiments.iter().map(|e| e.schemes.len() * e.seeds.len()).collect();
     let bar = Bar::new(runs.iter().sum(), args.run.output.quiet);
     let one = |(i, (case, experiment)): (usize, (&Case, &Experiment))| {
         let part = CaseProgress { bar: &bar, first: runs[..i].iter().sum() };
-        let mut comparison = match experiment.run(&part, stop) {
+        let checkpoints = kept.checkpoints.as_ref().map(|all| all.of_case(i));
+        let result = experiment.run_kept(&part, stop, checkpoints.as_ref());
+        if let (Some(all), Some(of_case)) = (&kept.checkpoints, &checkpoints) {
+            all.take_problems(of_case);
+        }
+        let mut comparison = match result {
             Ok(comparison) => comparison,
             Err(experiment::Error::Nothing) => return Ok(None),
             Err(error) => return Err(Failure::Work(format!("case {}: {error}", case.name))),
@@ -97,8 +105,10 @@ pub fn run(args: &SimArgs, cases: &[Case]) -> Result<(), Failure> {
     bar.done();
     let done: Vec<CaseResult> = done?.into_iter().flatten().collect();
     if done.is_empty() {
-        return Err(Failure::work(experiment::Error::Nothing));
+        return Err(interrupted(experiment::Error::Nothing, &kept.remedy(&whole.command)));
     }
+    notes.extend(kept.notes());
+    let remedy = kept.remedy(&whole.command);
     let partial = done.len() < cases.len() || done.iter().any(|case| case.comparison.partial);
     let results = CaseResults { cases: done, repeat: whole };
     let out = if partial { target.interrupted()? } else { target.folder };
@@ -119,7 +129,8 @@ pub fn run(args: &SimArgs, cases: &[Case]) -> Result<(), Failure> {
         print(&format!("{about}\n\n{}\n{notes}{page}", results.table(style)))?;
     }
     if partial {
-        problems.push(format!("interrupted; {} holds the runs that were complete", out.display()));
+        problems.push(format!("interrupted; {} holds the runs that were complete{remedy}", out.display()));
     }
+    kept.done(&mut problems);
     outcome(&problems)
 }

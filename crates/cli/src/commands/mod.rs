@@ -6,6 +6,7 @@ mod bench_get;
 mod cases;
 #[cfg(feature = "gnmi")]
 mod certificates;
+mod checkpoints;
 mod completions;
 #[cfg(feature = "gnmi")]
 mod control;

@@ -104,6 +104,8 @@ fn quiet(args: SimArgs) -> SimArgs {
     SimArgs {
         run: RunArgs { out: None, output, ..args.run },
         threads: None,
+        checkpoint: None,
+        resume: None,
         #[cfg(feature = "view")]
         live: false,
         #[cfg(feature = "view")]

@@ -1,5 +1,6 @@
 //! `ndnweir sim`.
 
+use super::checkpoints::{self, Kept, interrupted};
 use super::inputs::{changed_but_not_run, check, load, seeds};
 use super::repeat::repeat;
 use super::run_files::{files, may_create};
@@ -26,19 +27,23 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     let seeds = seeds(args.run.seed, args.run.seeds)?;
     let repeat = repeat(&args.run, &schemes, &args.run.overrides, &[]);
     let default = Path::new("results").join(&scenario.name);
-    let target = target::choose(args.run.out.as_deref(), default, Some(&repeat.command), args.run.output.force)?;
+    let named = checkpoints::named(args)?;
+    let target = target::choose(named.as_deref(), default, Some(&repeat.command), args.run.output.force)?;
     for file in files(args) {
         may_create(file.option, file.path)?;
     }
     let stop = crate::interrupt::watch()?;
     let mut notes: Vec<String> =
         target.note.clone().into_iter().chain(changed_but_not_run(&scenario, &schemes)).collect();
+    let kept = Kept::start(args, &target.folder, &mut notes)?;
     let experiment = Experiment { scenario, schemes, seeds, events: Vec::new() };
     let mut watchers = Watchers::start(args, &experiment, &repeat.command, &target.folder, stop)?;
-    let result = experiment.run(&watchers, stop);
+    let result = experiment.run_kept(&watchers, stop, kept.checkpoints.as_ref());
     watchers.over()?;
-    let mut comparison = result.map_err(Failure::work)?;
+    let remedy = kept.remedy(&repeat.command);
+    let mut comparison = result.map_err(|error| interrupted(error, &remedy))?;
     comparison.repeat = repeat;
+    notes.extend(kept.notes());
     let out = if comparison.partial { target.interrupted()? } else { target.folder };
     // From here on there are results: if anything fails, the rest is still written and printed.
     let mut problems = Vec::new();
@@ -58,8 +63,9 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
         print(&summary(&comparison, &experiment, args, &notes, &out))?;
     }
     if comparison.partial {
-        problems.push(format!("interrupted; {} holds the runs that were complete", out.display()));
+        problems.push(format!("interrupted; {} holds the runs that were complete{remedy}", out.display()));
     }
+    kept.done(&mut problems);
     watchers.stay();
     outcome(&problems)
 }

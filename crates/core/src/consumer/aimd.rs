@@ -62,7 +62,7 @@ impl Default for Params {
 }
 
 /// The window law.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Law {
     window: Window,
     start: SlowStart,

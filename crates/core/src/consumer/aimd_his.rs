@@ -33,7 +33,7 @@ impl Default for Params {
 }
 
 /// The consumer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct AimdHis {
     window: f64,
     ssthresh: f64,

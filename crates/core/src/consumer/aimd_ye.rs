@@ -46,8 +46,9 @@ impl Default for Params {
 }
 
 /// The consumer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct AimdYe {
+    #[state(skip)]
     params: Params,
     window: f64,
     slow_start: bool,

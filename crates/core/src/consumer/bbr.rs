@@ -94,7 +94,7 @@ const STARTUP_LOSSES: u32 = 6;
 /// Round trips that the allowance for bunches is taken over [ExtraAckedFilterLen].
 const BUNCH_ROUNDS: u32 = 10;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ndnweir_state::Value)]
 enum State {
     Startup,
     Drain,
@@ -118,7 +118,7 @@ impl State {
 }
 
 /// What arriving Data show [ack_phase].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ndnweir_state::Value)]
 enum Feedback {
     Nothing,
     Refilling,
@@ -128,7 +128,7 @@ enum Feedback {
 }
 
 /// A loss, until Data of an Interest sent after it arrive.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Recovery {
     until: u64,
     /// The round trip in which it began.
@@ -136,8 +136,9 @@ struct Recovery {
 }
 
 /// The consumer. Rates are in segments per second, volumes in segments; an infinite bound is none.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Bbr {
+    #[state(skip)]
     params: Params,
     state: State,
     feedback: Feedback,

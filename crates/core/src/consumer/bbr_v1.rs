@@ -29,7 +29,7 @@ mod aggregation;
 use aggregation::Aggregation;
 
 /// Versions of BBR v1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
     /// The Internet-Draft of 2017.
@@ -112,7 +112,7 @@ const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// `bbr_extra_acked_max_us`).
 const AGGREGATION_TIME: f64 = 0.1;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ndnweir_state::Value)]
 enum State {
     Startup,
     Drain,
@@ -121,7 +121,7 @@ enum State {
 }
 
 /// A loss, until Data of an Interest sent after it arrives.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Recovery {
     until: u64,
     /// The round trip in which it began: as many Interests leave as Data arrive.
@@ -131,7 +131,7 @@ struct Recovery {
 }
 
 /// The consumer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct BbrV1 {
     params: Params,
     state: State,

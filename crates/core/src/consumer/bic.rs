@@ -85,7 +85,7 @@ impl Params {
 }
 
 /// How two implementations by the same author differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ndnweir_state::Value)]
 pub(super) enum Edition {
     /// ndnSIM 2.8: slow start below the threshold, probing targets are real numbers.
     Ndnsim,
@@ -94,7 +94,7 @@ pub(super) enum Edition {
 }
 
 /// The window law.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Law {
     window: Window,
     start: SlowStart,

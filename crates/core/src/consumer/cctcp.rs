@@ -41,7 +41,7 @@ impl Default for Params {
 }
 
 /// One source.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 struct Source {
     window: Window,
     start: SlowStart,
@@ -75,8 +75,9 @@ impl Source {
 }
 
 /// The consumer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Cctcp {
+    #[state(skip)]
     params: Params,
     sources: Paths<Source>,
     /// The label of the last Data: where the next segment is expected from.

@@ -70,8 +70,9 @@ const SRTT_GAIN: f64 = 1.0 / 16.0;
 const COUNTED: u64 = 20;
 
 /// The consumer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Copa {
+    #[state(skip)]
     params: Params,
     window: f64,
     slow_start: bool,

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 mod law;
 
 /// How the windows of a flow are coupled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Coupling {
     /// Linked increases (RFC 6356).
@@ -63,7 +63,7 @@ const LOSS_WINDOW: f64 = 1.0;
 const LEAST_RTT: f64 = 1e-9;
 
 /// What is known of one path.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 struct PathState {
     window: Window,
     start: SlowStart,
@@ -88,8 +88,9 @@ impl PathState {
 }
 
 /// The consumer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Coupled {
+    #[state(skip)]
     params: Params,
     paths: Paths<PathState>,
     /// The paths as the laws see them, refilled whenever a law is used.

@@ -25,7 +25,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// Which CUBIC.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "lowercase")]
 pub enum Edition {
     /// ndnSIM 2.8's ConsumerPcon.
@@ -36,7 +36,7 @@ pub enum Edition {
 }
 
 /// Parameters of [`Cubic`]; defaults are those of the chosen law.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// Which CUBIC; also decides the defaults of the constants.
@@ -168,7 +168,7 @@ impl<'de> Deserialize<'de> for Params {
 }
 
 /// The window law.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Law {
     params: Params,
     window: Window,

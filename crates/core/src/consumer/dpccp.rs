@@ -70,8 +70,9 @@ const AFTER_DRAIN: f64 = 0.8;
 const MAX_RATE: f64 = 1e9;
 
 /// The consumer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Dpccp {
+    #[state(skip)]
     params: Params,
     paths: Paths<Machine>,
     label: Slot,

@@ -79,7 +79,7 @@ impl Default for Params {
 }
 
 /// What is known of a link.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Link {
     number: u32,
     heard: Time,
@@ -92,8 +92,9 @@ struct Link {
 }
 
 /// The consumer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct E2eAqm {
+    #[state(skip)]
     params: Params,
     slots: (Slot, Slot),
     window: Window,

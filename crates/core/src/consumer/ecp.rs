@@ -40,8 +40,9 @@ impl Default for Params {
 }
 
 /// The consumer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Ecp {
+    #[state(skip)]
     params: Params,
     window: Window,
     level: Slot,

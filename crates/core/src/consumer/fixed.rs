@@ -28,7 +28,7 @@ impl Default for Params {
 }
 
 /// A window law that keeps its window.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Law(f64);
 
 impl WindowLaw for Law {

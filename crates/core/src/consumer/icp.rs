@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Published versions of ICP.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
     /// δ 0.5 over 20 samples, real window.
@@ -84,8 +84,9 @@ const MAX_DOUBLINGS: u32 = 6;
 const IDLE_MARGIN: f64 = 1.05;
 
 /// The consumer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Icp {
+    #[state(skip)]
     params: Params,
     window: f64,
     /// Data since the window last changed, for the integer window.

@@ -43,8 +43,9 @@ const LOSS_WINDOW: f64 = 1.0;
 const MAX_STORED: usize = 1 << 17;
 
 /// The consumer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Ictp {
+    #[state(skip)]
     params: Params,
     window: Window,
     start: SlowStart,

@@ -40,7 +40,7 @@ impl Default for Params {
 }
 
 /// The consumer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct LevelAimd {
     gain: f64,
     timer: Timer,

@@ -56,14 +56,14 @@ const MAX_PATHS: usize = 16;
 const MAX_PROBES: usize = 64;
 
 /// Traffic of one class over one path.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Stream {
     /// In bit/s; 0 before a Data brought one.
     rate: f64,
     schedule: Schedule,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 struct PathState {
     /// What its Data carry.
     label: u32,
@@ -83,8 +83,9 @@ enum Turn {
 }
 
 /// The consumer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Mircc {
+    #[state(skip)]
     params: Params,
     label: Slot,
     class: Slot,

@@ -135,7 +135,7 @@ pub struct SentEvent {
 }
 
 /// Which family of RTT/RTO estimator a fetcher runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Estimator {
     /// ndnSIM's RttMeanDeviation: srtt starts at 1 s, one common RTO, back-off by a multiplier per timeout.
@@ -146,7 +146,7 @@ pub enum Estimator {
 }
 
 /// The retransmission timer of a consumer; see [`crate::shared::rtt`] for its use.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Timer {
     /// Which estimator.

@@ -43,8 +43,9 @@ impl Default for Params {
 }
 
 /// The consumer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Mpcc {
+    #[state(skip)]
     params: Params,
     paths: Paths<Learner>,
     label: Slot,

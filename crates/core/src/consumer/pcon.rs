@@ -85,7 +85,7 @@ impl Params {
 }
 
 /// The window law: BIC in its 2016 edition.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Law(bic::Law);
 
 impl WindowLaw for Law {

@@ -52,7 +52,7 @@ impl Default for Params {
 }
 
 /// What happened since the last step.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 struct Step {
     data: u64,
     marks: u64,
@@ -63,8 +63,9 @@ struct Step {
 }
 
 /// The consumer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Policy {
+    #[state(skip)]
     params: Params,
     window: f64,
     /// When the next step may be made, in seconds.

@@ -69,7 +69,7 @@ impl Default for Params {
 const GROWTH_STEP: f64 = 15_360_000.0;
 
 /// A time that lasts at least a window of segments and a virtual round trip.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Round {
     until: u64,
     since: Time,
@@ -86,8 +86,9 @@ impl Round {
 }
 
 /// The consumer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Prague {
+    #[state(skip)]
     params: Params,
     window: f64,
     slow_start: bool,

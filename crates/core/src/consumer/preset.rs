@@ -6,7 +6,7 @@
 macro_rules! params_with_presets {
     ($preset:ident; $($(#[$doc:meta])* $field:ident: $type:ty,)*) => {
         /// The parameters; their defaults are those of the default preset.
-        #[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema, ndnweir_state::Value)]
         #[serde(rename_all = "kebab-case")]
         #[schemars(deny_unknown_fields, default)]
         pub struct Params {

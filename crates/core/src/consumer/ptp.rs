@@ -50,7 +50,7 @@ impl Default for Params {
 }
 
 /// One path's window.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 struct PathWindow {
     window: Window,
     least: Duration,
@@ -83,8 +83,9 @@ impl PathWindow {
 }
 
 /// The consumer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Ptp {
+    #[state(skip)]
     params: Params,
     paths: Paths<PathWindow>,
     label: Slot,

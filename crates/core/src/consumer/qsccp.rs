@@ -21,7 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A class of service, the most urgent first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// Priority, up to 20 % of a link.
@@ -66,8 +66,9 @@ impl Default for Params {
 }
 
 /// The consumer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Qsccp {
+    #[state(skip)]
     params: Params,
     explicit: Slot,
     class: Slot,

@@ -21,7 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Published versions of RAAQM.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
     /// The authors' downloader, ported to ndnSIM by Rozhnova and Zeng.
@@ -36,7 +36,7 @@ pub enum Preset {
 }
 
 /// How the window grows after slow start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Growth {
     /// By `increase`/W per Data.
@@ -46,7 +46,7 @@ pub enum Growth {
 }
 
 /// What a timeout does to the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnTimeout {
     /// Multiplies it by `decrease`.
@@ -56,7 +56,7 @@ pub enum OnTimeout {
 }
 
 /// What counts as congestion of a route.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Signal {
     /// A draw with the probability that its delay gives: RAAQM.
@@ -68,7 +68,7 @@ pub enum Signal {
 }
 
 /// What RTTmin is the least of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum RttMinimum {
     /// The samples kept: all sources.
@@ -190,7 +190,7 @@ impl Preset {
 /// Routes remembered; the one unused for longest is forgotten. Ours.
 const MAX_ROUTES: usize = 64;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 struct PathState {
     label: u32,
     rtts: RttWindow,
@@ -202,8 +202,9 @@ struct PathState {
 }
 
 /// The consumer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Raaqm {
+    #[state(skip)]
     params: Params,
     label: Slot,
     window: f64,

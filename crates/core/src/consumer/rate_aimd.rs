@@ -58,8 +58,9 @@ impl Default for Params {
 const UNKNOWN_LINK: Rate = Rate::from_bps(10_000_000);
 
 /// The consumer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct RateAimd {
+    #[state(skip)]
     params: Params,
     link: Rate,
     size: SizeEstimate,

@@ -38,8 +38,9 @@ impl Default for Params {
 }
 
 /// The consumer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Rcp {
+    #[state(skip)]
     params: Params,
     rate: Slot,
     round_trip: Slot,

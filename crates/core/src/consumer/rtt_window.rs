@@ -7,7 +7,7 @@ use crate::units::Duration;
 pub const MAX_SAMPLES: u32 = 1000;
 
 /// A sliding window of round-trip times.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct RttWindow {
     samples: Vec<Duration>,
     size: usize,

@@ -36,7 +36,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How the first window is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// The window law's own slow start.
@@ -48,7 +48,7 @@ pub enum Kind {
 }
 
 /// What a packet train tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Estimate {
     /// The rate at which its Data arrived.
@@ -58,7 +58,7 @@ pub enum Estimate {
 }
 
 /// How the new window is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sending {
     /// At once (the paper).
@@ -68,7 +68,7 @@ pub enum Sending {
 }
 
 /// The pace at which a window that was found is sent.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 pub struct Release {
     pace: Option<Duration>,
     until: Time,
@@ -101,7 +101,7 @@ impl Release {
 }
 
 /// Parameters of the startup.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Startup {
     /// `slow-start`, `packet-pair` on top of it, or `packet-train` before it.
@@ -171,7 +171,7 @@ enum Discard {
 }
 
 /// A Data that may be the first of a pair.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct First {
     segment: u64,
     sent: Time,
@@ -193,7 +193,7 @@ impl First {
 const MAX_PATHS: usize = 16;
 
 /// What the pairs of one path showed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct PathEstimate {
     label: u32,
     data: u32,
@@ -204,7 +204,7 @@ struct PathEstimate {
 }
 
 /// The search for a pair, and the pace of what follows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Pairing {
     params: Startup,
     label: Option<Slot>,
@@ -355,7 +355,7 @@ impl Pairing {
 }
 
 /// The search for a first window, beside or before the law's own.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub enum Search {
     /// By a packet pair.
     Pair(Pairing),

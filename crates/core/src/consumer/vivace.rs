@@ -71,7 +71,7 @@ const MAX_MBPS: f64 = 1e6;
 /// The share of losses above which the rate is halved.
 const EMERGENCY: f64 = 0.5;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, ndnweir_state::Value)]
 enum Mode {
     /// Doubles until the utility falls.
     Starting,
@@ -82,8 +82,9 @@ enum Mode {
 }
 
 /// The consumer. Rates are in Mbit/s.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Vivace {
+    #[state(skip)]
     params: Params,
     mode: Mode,
     rate: f64,

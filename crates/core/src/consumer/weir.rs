@@ -62,8 +62,9 @@ const LOSS_MEMORY: f64 = 256.0;
 const BEGINNING: u64 = 3;
 
 /// The consumer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Weir {
+    #[state(skip)]
     params: Params,
     slots: Slots,
     sender: RateSender,
@@ -86,7 +87,7 @@ pub struct Weir {
 }
 
 /// Data that arrive within round trips.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 struct Round {
     since: Time,
     /// In this one, and in the one before.

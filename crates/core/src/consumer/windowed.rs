@@ -26,7 +26,7 @@ pub trait WindowLaw {
 }
 
 /// A window kept finite and within [floor, [`MAX_WINDOW`]].
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, ndnweir_state::Value)]
 pub struct Window {
     segments: f64,
     floor: f64,
@@ -73,7 +73,7 @@ pub enum Cause {
 }
 
 /// How often a signal is reacted to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum React {
     /// Not at all.
@@ -96,7 +96,7 @@ impl React {
 }
 
 /// When one more Interest may go out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gate {
     /// While in flight < window: ndnSIM, and the default.
@@ -108,7 +108,7 @@ pub enum Gate {
 }
 
 /// Which signals count, and how often.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Reaction {
     /// To marked Data.
@@ -169,7 +169,7 @@ impl Reaction {
 pub const FIELDS: &[Field] = &[Field::ConsumerWindow, Field::PathLabel];
 
 /// A consumer made of a window law, a reaction profile and a startup.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Windowed<L> {
     law: L,
     reaction: Reaction,

@@ -49,7 +49,7 @@ impl Default for Params {
 }
 
 /// The controller of one queue.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Pie {
     target: f64,
     interval: f64,

@@ -37,7 +37,7 @@ impl Default for Params {
 }
 
 /// The trend of one queue.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Trend {
     target: f64,
     range: f64,

@@ -26,6 +26,7 @@ use crate::packet::{Kind, Packet};
 use crate::queue::{DequeueEvent, EnqueueEvent, Limit, Marker, QueueView, Verdict};
 use crate::registry::{AnyMarker, MarkerParams};
 use crate::units::{Bytes, Duration};
+use ndnweir_state::{Damaged, Reader, Writer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -126,12 +127,14 @@ fn law_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 }
 
 /// What marks one face's Data.
+#[derive(ndnweir_state::State)]
 enum Law {
     PaqmCodel(PaqmCodel),
     PaqmRed,
-    Marker(Box<AnyMarker>),
+    Marker(#[state(inner)] Box<AnyMarker>),
 }
 
+#[derive(ndnweir_state::State)]
 struct Hop {
     base: HopBase,
     noise: Option<HopNoise>,
@@ -231,6 +234,32 @@ impl HbHcm {
             };
             self.hops[face.index()] = Some(Box::new(hop));
         }
+    }
+}
+
+/// Only the hops change.
+impl ndnweir_state::State for HbHcm {
+    fn save(&self, to: &mut Writer) {
+        to.length(self.hops.len());
+        for hop in &self.hops {
+            ndnweir_state::save_each(hop.iter().map(|hop| &**hop), to);
+        }
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
+        let faces = from.length()?;
+        if faces > usize::from(FaceId::NONE.0) {
+            return Err(from.damaged());
+        }
+        self.hops.clear();
+        self.hops.resize_with(faces, || None);
+        for face in 0..faces {
+            if from.number()? == 1 {
+                self.ensure(FaceId(face as u16));
+                self.hops[face].iter_mut().try_for_each(|hop| ndnweir_state::State::load(&mut **hop, from))?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -14,14 +14,14 @@ const WIDTH: u64 = 256;
 /// Size bins per face; larger packets share the last one.
 const BINS: u64 = 64;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Least {
     epoch: u64,
     hop: Duration,
     size: u64,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 struct Bin([Option<Least>; AGES]);
 
 impl Bin {
@@ -32,7 +32,7 @@ impl Bin {
 }
 
 /// Base of one hop.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct HopBase {
     window: Duration,
     by_size: bool,
@@ -42,7 +42,7 @@ pub struct HopBase {
 }
 
 /// b = slope · size + at_zero.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 struct Fit {
     slope: f64,
     at_zero: f64,

@@ -54,7 +54,7 @@ const FEW_GAPS: usize = 3;
 const EVENLY: f64 = 1.5;
 
 /// Bytes that arrived, by time.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 struct Arrived {
     /// Each instant, and the bytes up to it.
     by: VecDeque<(Time, u64)>,
@@ -88,7 +88,7 @@ impl Arrived {
 }
 
 /// Whether a hop is still being filled, and what tells a queue from noise until then.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 struct Filling {
     /// Rounds in a row that carried hardly more than the one before.
     even_rounds: u32,
@@ -126,7 +126,7 @@ impl Filling {
 }
 
 /// Data between two instants.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Round {
     since: Time,
     /// Data that measured a delay, the sum of those, the largest so far, and the sum of how far each lay below it.
@@ -149,7 +149,7 @@ impl Round {
 }
 
 /// A round that is over.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Done {
     /// Bytes per second.
     rate: f64,
@@ -159,7 +159,7 @@ struct Done {
 }
 
 /// The busiest time of late.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Best {
     rate: f64,
     at: Time,
@@ -168,7 +168,7 @@ struct Best {
 }
 
 /// The noise of one hop.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct HopNoise {
     window: Duration,
     tolerance: Duration,

@@ -13,7 +13,7 @@ const SAMPLES: usize = 15;
 const MIN_SAMPLES: usize = 3;
 
 /// Estimates the bandwidth of one hop.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 pub struct PacketPair {
     last: Option<(Time, Time)>,
     samples: [f64; SAMPLES],

@@ -26,7 +26,7 @@ pub trait LevelLaw {
 const WINDOW: Duration = Duration::from_millis(100);
 
 /// One interface.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 struct Interface<L> {
     law: L,
     level: u32,
@@ -37,7 +37,7 @@ struct Interface<L> {
 }
 
 /// The meter.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Levels<L> {
     fresh: L,
     period: Duration,

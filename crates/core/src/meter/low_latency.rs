@@ -14,7 +14,7 @@ use crate::ctx::Ctx;
 use crate::fields::{Field, Slot};
 
 /// The meter.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct LowLatency {
     slot: Slot,
 }

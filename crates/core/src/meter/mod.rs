@@ -71,7 +71,7 @@ pub struct DataOut<'a> {
 }
 
 /// A router's reports to the planner.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, ndnweir_state::Value)]
 pub enum Report {
     /// State of one interface, by period.
     Interface {

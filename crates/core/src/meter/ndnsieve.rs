@@ -57,7 +57,7 @@ impl Default for Params {
 }
 
 /// The state of a network as seen at one interface.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ndnweir_state::Value)]
 pub enum State {
     /// β ≤ th1 and ε ≤ th2.
     #[default]
@@ -79,7 +79,7 @@ impl State {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 struct Interface {
     /// Bits offered up to the last evaluation; none before the first.
     offered: Option<u64>,
@@ -90,8 +90,9 @@ struct Interface {
 }
 
 /// The meter.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct NdnSieve {
+    #[state(skip)]
     params: Params,
     interfaces: Vec<Interface>,
     evaluated: Time,

@@ -4,7 +4,7 @@ use super::Meter;
 use crate::component::{Component, Env, NoParams};
 
 /// The meter that does not measure.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 pub struct None;
 
 impl Component for None {

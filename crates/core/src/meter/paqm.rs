@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The two readings of equation (6), Δ := Δ/√N.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spacing {
     /// As printed: the shortened interval is divided again, so that Δ = Δ₀/√(N!).
@@ -19,7 +19,7 @@ pub enum Spacing {
 }
 
 /// The states of the paper's figure 4.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ndnweir_state::Value)]
 pub enum State {
     /// The delay was below the target.
     Healthy,
@@ -30,7 +30,7 @@ pub enum State {
 }
 
 /// Constants of [`PaqmCodel`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 pub struct Constants {
     /// The delay that is tolerated.
     pub target: Duration,
@@ -43,7 +43,7 @@ pub struct Constants {
 }
 
 /// PAQM-CoDel for one face.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 pub struct PaqmCodel {
     constants: Constants,
     above: bool,
@@ -100,7 +100,7 @@ pub fn red_marks(delay: Duration, min: Duration, max: Duration, rng: &mut Rng) -
 }
 
 /// An exponentially weighted mean of delays.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 pub struct Smoothed(Option<Duration>);
 
 impl Smoothed {

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a hop enters the label.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
     /// `(label << 6) + face mod 64` (Ye et al.): distinguishes up to five hops of up to 63 faces.
@@ -66,7 +66,7 @@ pub struct Params {
 }
 
 /// The meter.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct PathLabel {
     form: Form,
     slot: Slot,

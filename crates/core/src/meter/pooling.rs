@@ -21,7 +21,7 @@ use crate::ctx::Ctx;
 use crate::fields::{Field, Slot};
 
 /// The meter.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Pooling {
     window: Option<Slot>,
     flows: Option<Slot>,

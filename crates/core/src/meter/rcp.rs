@@ -59,7 +59,7 @@ const LONGEST: Duration = Duration::from_millis(10_000);
 const LEAST_BITS: f64 = 80.0;
 
 /// One egress link.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Link {
     /// R, in bit/s.
     rate: f64,
@@ -97,8 +97,9 @@ impl Link {
 }
 
 /// The meter.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Rcp {
+    #[state(skip)]
     params: Params,
     explicit: Slot,
     round_trip: Slot,

@@ -72,7 +72,7 @@ const RECOVERY: f64 = 0.2;
 /// What was measured moves by this part per slot.
 const SERVICE_GAIN: f64 = 0.25;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Link {
     /// In bit/s: as the driver states it, or less if a backlog left slower.
     capacity: f64,
@@ -104,7 +104,7 @@ impl Link {
 }
 
 /// What is known of a face.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 enum Egress {
     /// Nothing yet, or it leads to an application of this node.
     #[default]
@@ -118,7 +118,9 @@ enum Egress {
 const LEAST_SERVICE: f64 = 0.001;
 
 /// The meter.
+#[derive(ndnweir_state::State)]
 pub struct Weir {
+    #[state(skip)]
     params: Params,
     slots: Slots,
     /// Marks Data for what waits on links of unknown rate, as the default scheme does.

@@ -13,11 +13,11 @@ use crate::strategy::NextHop;
 use crate::units::{Rate, Time};
 
 /// A router, numbered by the driver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, ndnweir_state::Value)]
 pub struct RouterId(pub u32);
 
 /// What the planner learns.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, ndnweir_state::Value)]
 pub enum Message {
     /// A router's interface leads to a neighbour.
     Link {
@@ -106,7 +106,7 @@ impl Message {
 
 /// New costs for one (router, prefix), applied as a whole or not at all: a router whose next hops are not exactly these
 /// rejects it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, ndnweir_state::Value)]
 pub struct Order {
     /// Who.
     pub router: RouterId,
@@ -119,7 +119,7 @@ pub struct Order {
 }
 
 /// What a planner did with the signals it received, and how much work that was.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ndnweir_state::Value)]
 pub struct PlannerCounters {
     /// Signals received.
     pub signals: u64,
@@ -163,7 +163,7 @@ impl std::ops::AddAssign for PlannerCounters {
 }
 
 /// Basic operations of a planner.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ndnweir_state::Value)]
 pub struct Operations {
     /// Signals filtered: equation 7.
     pub filter: u64,

@@ -100,8 +100,9 @@ enum PrefixOutcome {
 type Path = Option<Vec<DataLink>>;
 
 /// The planner.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct NdnSieve {
+    #[state(skip)]
     params: Params,
     election: u64,
     /// Another planner has taken over.

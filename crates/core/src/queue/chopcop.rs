@@ -41,8 +41,9 @@ pub(crate) fn check_range(low: f64, high: f64) -> Result<(), SchemeError> {
 }
 
 /// The marker.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Chopcop {
+    #[state(skip)]
     params: Params,
 }
 

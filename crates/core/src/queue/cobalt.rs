@@ -53,8 +53,9 @@ impl Default for Params {
 }
 
 /// The marker.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Cobalt {
+    #[state(skip)]
     params: Params,
     /// Sets the spacing.
     count: u32,

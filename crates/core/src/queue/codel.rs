@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Parameters of [`Codel`]; defaults are the RFC's.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Params {
     /// The waiting time that is tolerated (RFC 8289 §4.4: 5 ms).
@@ -43,7 +43,7 @@ impl Default for Params {
 const RESUME: u64 = 16;
 
 /// CoDel's state for one queue.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 pub(super) struct CodelState {
     /// When the target will have been reached for an interval; none while it is not.
     first_above: Option<Time>,
@@ -116,7 +116,7 @@ impl CodelState {
 }
 
 /// The marker.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Codel {
     params: Params,
     control: CodelState,

@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which packet gets a mark that falls due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lands {
     /// The next one to join the queue, as in the authors' simulator.
@@ -56,7 +56,7 @@ impl Default for Params {
 }
 
 /// Watches one queue for incidents, and decides when marks are due.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub(super) struct IncidentDetector {
     target: Duration,
     interval: Duration,
@@ -125,7 +125,7 @@ impl IncidentDetector {
 }
 
 /// The marker.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct CodelPcon {
     lands: Lands,
     watch: IncidentDetector,

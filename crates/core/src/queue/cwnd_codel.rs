@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// How a mark finds its flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Law {
     /// A due mark waits for a flow with a large window.
@@ -88,7 +88,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 const MAX_CREDIT: f64 = 2.0;
 
 /// A flow seen in the queue.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct QueuedFlow {
     at: Time,
     window: f64,
@@ -99,7 +99,7 @@ struct QueuedFlow {
 }
 
 /// The marker.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct CwndCodel {
     law: Law,
     exponent: f64,

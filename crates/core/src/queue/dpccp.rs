@@ -27,7 +27,7 @@ impl Default for Params {
 }
 
 /// The marker.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Dpccp {
     interval: Duration,
     /// When the first mark is due; none while the queue is empty.

@@ -6,7 +6,7 @@ use super::Marker;
 use crate::component::{Component, Env, NoParams};
 
 /// The marker that never marks.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 pub struct DropTail;
 
 impl Component for DropTail {

@@ -37,7 +37,7 @@ impl Default for Params {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 struct DrrFlow {
     queue: VecDeque<Queued>,
     bytes: u64,
@@ -46,7 +46,7 @@ struct DrrFlow {
 }
 
 /// The queues.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Drr {
     quantum: u64,
     most_credit: u64,

@@ -76,7 +76,7 @@ const MAX_LOW_LATENCY: f64 = 1.0;
 const MAX_UPDATES: u32 = 1 << 16;
 
 /// One of the two queues.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 struct Half {
     packets: VecDeque<Queued>,
     bytes: Bytes,
@@ -113,8 +113,9 @@ impl Half {
 }
 
 /// The queues and their controller.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct DualPi2 {
+    #[state(skip)]
     params: Params,
     slot: Slot,
     low_latency: Half,

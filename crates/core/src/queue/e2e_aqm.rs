@@ -44,8 +44,9 @@ impl Default for Params {
 }
 
 /// The marker.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct E2eAqm {
+    #[state(skip)]
     params: Params,
     slots: (Slot, Slot),
     /// Drawn with the first mark.

@@ -9,7 +9,7 @@ use crate::units::Bytes;
 use std::collections::VecDeque;
 
 /// The plain queue.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 pub struct Fifo {
     queue: VecDeque<Queued>,
     bytes: Bytes,

@@ -67,7 +67,7 @@ impl Default for Params {
 }
 
 /// One queue.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 struct Queue {
     /// The flow that has the queue; others may share it.
     owner: FlowId,
@@ -83,7 +83,7 @@ struct Queue {
 }
 
 /// Where a flow's packets are.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Home {
     queue: u32,
     /// Packets waiting, of any kind.
@@ -93,7 +93,7 @@ struct Home {
 }
 
 /// The queues.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct FqCodel {
     codel: codel::Params,
     quantum: i64,

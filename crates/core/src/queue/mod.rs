@@ -30,7 +30,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The most a queue may hold; a packet in transmission does not count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ndnweir_state::Value)]
 #[serde(rename_all = "lowercase")]
 pub enum Limit {
     /// In packets of any size.
@@ -102,7 +102,7 @@ pub enum Verdict {
 }
 
 /// What happens to a packet that an AQM picks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
     /// It is marked and sent.
@@ -183,7 +183,7 @@ pub trait Marker {
 }
 
 /// A packet in a discipline, with the time it joined.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 pub struct Queued {
     /// The packet.
     pub packet: Packet,

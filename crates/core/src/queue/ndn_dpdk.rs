@@ -37,8 +37,9 @@ impl Default for Params {
 }
 
 /// The marker.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct NdnDpdk {
+    #[state(skip)]
     params: Params,
     /// By kind, when the target will have been reached for an interval; none while it is not.
     first_above: [Option<Time>; 3],

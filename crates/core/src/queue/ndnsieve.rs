@@ -36,8 +36,9 @@ impl Default for Params {
 }
 
 /// The marker.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct NdnSieve {
+    #[state(skip)]
     params: Params,
     next: Time,
 }

@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which generation of the rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
     /// NFD since 0.7.0: the first mark after one interval above the threshold.
@@ -55,8 +55,9 @@ impl Default for Params {
 }
 
 /// The marker.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Nfd {
+    #[state(skip)]
     params: Params,
     /// When the next mark is due; none outside an incident.
     next_mark: Option<Time>,

@@ -73,8 +73,9 @@ const MIN_PACKETS: u32 = 2;
 const MAX_UPDATES: u32 = 1 << 16;
 
 /// The marker.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Pie {
+    #[state(skip)]
     params: Params,
     probability: f64,
     /// The last waiting time seen.

@@ -56,8 +56,9 @@ impl Default for Params {
 }
 
 /// The marker.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Red {
+    #[state(skip)]
     params: Params,
     /// Mean queue, in packets.
     mean: f64,

@@ -41,7 +41,9 @@ impl Default for Params {
 }
 
 /// The shaper of one face.
+#[derive(ndnweir_state::State)]
 pub struct Chopcop {
+    #[state(skip)]
     params: Params,
     held: VecDeque<(Packet, FaceId)>,
     /// Downstream faces towards which Interests are shaped.

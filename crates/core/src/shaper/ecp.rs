@@ -38,8 +38,9 @@ impl Default for Params {
 }
 
 /// The shaper of one face.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Ecp {
+    #[state(skip)]
     params: Params,
     slot: Slot,
     pending: Outstanding,

@@ -37,8 +37,9 @@ impl Default for Params {
 }
 
 /// The shaper of one face.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct FleCom {
+    #[state(skip)]
     params: Params,
     level: Slot,
     held: VecDeque<Packet>,

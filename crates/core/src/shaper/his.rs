@@ -59,7 +59,9 @@ impl Default for Params {
 }
 
 /// The shaper of one face.
+#[derive(ndnweir_state::State)]
 pub struct His {
+    #[state(skip)]
     params: Params,
     queue: VecDeque<(Packet, Time)>,
     /// When the next Interest may leave.

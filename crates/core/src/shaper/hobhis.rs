@@ -49,12 +49,13 @@ pub(super) const RECHECK_INTERVAL: Duration = Duration::from_micros(100);
 /// Flows whose queues are added up at most.
 const MAX_SUMMED: usize = 64;
 
+#[derive(ndnweir_state::Value)]
 struct Held {
     packet: Packet,
     downstream: FaceId,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, ndnweir_state::Value)]
 struct HobhisFlow {
     rtt: Option<f64>,
     downstream: FaceId,
@@ -64,7 +65,7 @@ struct HobhisFlow {
 }
 
 /// When the Interest at the head may leave.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, ndnweir_state::Value)]
 enum Head {
     /// Not computed.
     Open,
@@ -75,7 +76,9 @@ enum Head {
 }
 
 /// The shaper of one face.
+#[derive(ndnweir_state::State)]
 pub struct Hobhis {
+    #[state(skip)]
     params: Params,
     queue: VecDeque<Held>,
     head: Head,

@@ -54,7 +54,7 @@ impl Default for Params {
 const MAX_HELD: u32 = 10_000;
 
 /// When the Interest at the head of a flow's FIFO is examined.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, ndnweir_state::Value)]
 enum Head {
     /// Then its gap is computed, again or for the first time.
     Again(Time),
@@ -70,6 +70,7 @@ impl Head {
 }
 
 /// The Interests of a flow that wait.
+#[derive(ndnweir_state::Value)]
 struct FlowBacklog {
     packets: VecDeque<(Packet, FaceId)>,
     /// When the gap before the first began.
@@ -77,6 +78,7 @@ struct FlowBacklog {
     head: Head,
 }
 
+#[derive(ndnweir_state::Value)]
 struct Hobhis2014Flow {
     /// In s.
     rtt: Option<f64>,
@@ -89,7 +91,9 @@ struct Hobhis2014Flow {
 }
 
 /// The shaper of one face.
+#[derive(ndnweir_state::State)]
 pub struct Hobhis2014 {
+    #[state(skip)]
     params: Params,
     slot: Slot,
     waiting: BTreeMap<u32, FlowBacklog>,

@@ -52,6 +52,7 @@ const MAX_CREDIT: f64 = 10_000.0;
 const ACTIVE: Duration = Duration::from_millis(100);
 
 /// Credit reckoned at C/N.
+#[derive(ndnweir_state::Value)]
 struct Fluid {
     /// Bytes.
     credit: f64,
@@ -59,13 +60,16 @@ struct Fluid {
     downstream: FaceId,
 }
 
+#[derive(ndnweir_state::Value)]
 struct HeldInterest {
     packet: Packet,
     downstream: FaceId,
 }
 
 /// The shaper of one face.
+#[derive(ndnweir_state::State)]
 pub struct HrIcp {
+    #[state(skip)]
     params: Params,
     size: SizeEstimate,
     waiting: BTreeMap<u32, VecDeque<HeldInterest>>,

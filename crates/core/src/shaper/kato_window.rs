@@ -45,6 +45,7 @@ impl Default for Params {
 /// Interests that may wait at one face, over all flows.
 const MAX_HELD: u32 = 10_000;
 
+#[derive(ndnweir_state::Value)]
 struct KatoFlow {
     window: f64,
     rtt: Duration,
@@ -52,7 +53,9 @@ struct KatoFlow {
 }
 
 /// The shaper of one face.
+#[derive(ndnweir_state::State)]
 pub struct KatoWindow {
+    #[state(skip)]
     params: Params,
     size: SizeEstimate,
     rate: Option<Rate>,

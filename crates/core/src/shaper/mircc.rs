@@ -84,7 +84,7 @@ const SHORTEST: f64 = 0.001;
 const MOST_PERIODS: u64 = 64;
 
 /// The rates of one class; in bit/s.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 struct ClassRate {
     base: f64,
     extra: f64,
@@ -115,7 +115,7 @@ impl ClassRate {
 }
 
 /// A link of known rate.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Link {
     /// C, in bit/s.
     capacity: f64,
@@ -128,7 +128,9 @@ struct Link {
 type Waiting = VecDeque<(u64, Packet)>;
 
 /// The shaper of one face.
+#[derive(ndnweir_state::State)]
 pub struct Mircc {
+    #[state(skip)]
     params: Params,
     class: Slot,
     explicit: Slot,

@@ -43,7 +43,7 @@ pub struct FaceView {
 }
 
 /// Packets and their sizes since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ndnweir_state::Value)]
 pub struct PacketCount {
     /// How many.
     pub packets: u64,
@@ -52,7 +52,7 @@ pub struct PacketCount {
 }
 
 /// The traffic of a face in the opposite direction of the shaper's Interests and of their Data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ndnweir_state::Value)]
 pub struct Reverse {
     /// Interests that arrived.
     pub interests_in: PacketCount,

@@ -5,7 +5,7 @@ use crate::component::{Component, Env, NoParams};
 use crate::ctx::Ctx;
 
 /// The shaper that does not shape.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 pub struct None;
 
 impl Component for None {

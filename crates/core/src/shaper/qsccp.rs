@@ -71,7 +71,9 @@ impl Default for Params {
 }
 
 /// The scheduler of one face; `STAND_IN` under the name of DSCPC.
+#[derive(ndnweir_state::State)]
 pub struct Scheduler<const STAND_IN: bool> {
+    #[state(skip)]
     params: Params,
     class: Slot,
     explicit: Slot,

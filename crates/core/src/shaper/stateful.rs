@@ -30,7 +30,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Who changes r.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Adjust {
     /// Consumers only; at routers r is L. The published numbers need this.
@@ -75,6 +75,7 @@ impl Default for Params {
 /// Flows are counted over this long.
 const EPOCH: Duration = Duration::from_millis(100);
 
+#[derive(ndnweir_state::Value)]
 struct StatefulFlow {
     rated: Rated,
     bucket: LeakyBucket,
@@ -90,7 +91,9 @@ struct StatefulFlow {
 }
 
 /// The shaper of one face.
+#[derive(ndnweir_state::State)]
 pub struct Stateful {
+    #[state(skip)]
     params: Params,
     size: SizeEstimate,
     bucket: LeakyBucket,

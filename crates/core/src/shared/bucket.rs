@@ -7,7 +7,7 @@ use crate::units::{Duration, Time};
 /// Source: Interest limits of ndnSIM 1.0 as the hop-by-hop schemes use them. A new depth holds at once, and a level
 /// above it stays and blocks until it has leaked away; a depth below one packet counts as one, since otherwise nothing
 /// would ever pass (ours).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 pub struct LeakyBucket {
     /// Packets.
     level: f64,

@@ -6,7 +6,7 @@
 use crate::units::{Duration, Time};
 
 /// Counts arrivals against what is expected.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 pub struct Bunch {
     since: Time,
     arrived: f64,

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 const MAX_STORED: usize = 1 << 17;
 
 /// What had arrived when an Interest was sent.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Sent {
     at: Time,
     delivered: u64,
@@ -49,7 +49,7 @@ pub struct Sample {
 }
 
 /// Measures it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Delivery {
     delivered: u64,
     delivered_at: Time,

@@ -48,7 +48,7 @@ pub fn lower(fields: &mut Fields, slot: Slot, bps: f64) {
 ///
 /// A rate that only answers change would stay for ever on a path that has gone (RFC 8961, section 4; RFC 9743, section
 /// 5.2.1).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 pub struct Silence {
     factor: f64,
     since: Time,
@@ -82,7 +82,7 @@ impl Silence {
 }
 
 /// When the next packet of a stream is due, by its ideal schedule.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 pub struct Schedule {
     due: Time,
 }
@@ -113,7 +113,7 @@ pub fn gap(bps: f64, bytes: f64) -> Duration {
 }
 
 /// Sends one stream at a rate.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct RateSender {
     size: SizeEstimate,
     /// In bit/s; none before the first.

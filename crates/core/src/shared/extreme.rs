@@ -7,10 +7,10 @@ use std::collections::VecDeque;
 const PARTS: u64 = 64;
 
 /// A sliding extreme. A sample counts for the time looked back over, exact to 1/64 of it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Extreme {
-    /// Orders samples: the first of two is kept rather than the second.
-    is_better: fn(f64, f64) -> bool,
+    /// Whether it is the largest that counts.
+    is_largest: bool,
     /// Those that can still become the extreme, from the best and oldest to the newest.
     samples: VecDeque<(Time, f64)>,
 }
@@ -18,18 +18,23 @@ pub struct Extreme {
 impl Extreme {
     /// The least sample.
     pub fn least() -> Extreme {
-        Extreme { is_better: |a, b| a < b, samples: VecDeque::new() }
+        Extreme { is_largest: false, samples: VecDeque::new() }
     }
 
     /// The largest sample.
     pub fn largest() -> Extreme {
-        Extreme { is_better: |a, b| a > b, samples: VecDeque::new() }
+        Extreme { is_largest: true, samples: VecDeque::new() }
+    }
+
+    /// Whether the first of two samples is kept rather than the second.
+    fn is_better(&self, a: f64, b: f64) -> bool {
+        if self.is_largest { a > b } else { a < b }
     }
 
     /// Adds a sample, and removes those older than `within`; the newest stays however old it is. Time must not run
     /// backwards.
     pub fn push(&mut self, value: f64, now: Time, within: Duration) {
-        while self.samples.back().is_some_and(|&(_, newest)| !(self.is_better)(newest, value)) {
+        while self.samples.back().is_some_and(|&(_, newest)| !self.is_better(newest, value)) {
             self.samples.pop_back();
         }
         let part = Duration::from_nanos(within.nanos() / PARTS);

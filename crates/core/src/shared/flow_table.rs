@@ -11,7 +11,7 @@ const END: u32 = u32::MAX;
 /// At most so many flows' state; a new flow beyond that takes the place of the one unused for longest.
 ///
 /// A flow that comes back after losing its place starts again.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct FlowTable<T> {
     places: Vec<TableSlot<T>>,
     index: BTreeMap<FlowId, u32>,
@@ -22,7 +22,7 @@ pub struct FlowTable<T> {
     oldest: u32,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 struct TableSlot<T> {
     flow: FlowId,
     newer: u32,

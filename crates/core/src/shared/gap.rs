@@ -4,7 +4,7 @@
 const LATER: u32 = 3;
 
 /// Counts Data that arrive while an earlier segment is missing.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 pub struct Gap {
     missing: Option<u64>,
     later: u32,

@@ -11,7 +11,7 @@ const MIN_VALIDITY: Duration = Duration::from_millis(2000);
 const PACKETS: f64 = 4.0;
 
 /// The last rate granted, in packets/s.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 pub struct Grant {
     rate: f64,
     until: Time,

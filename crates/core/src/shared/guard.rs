@@ -9,7 +9,7 @@ use crate::units::Time;
 /// new segment (PCON 2016); ndnSIM's ConsumerPcon adds half the distance from the highest segment received. Segments
 /// count from 0 and the first point is 0, so nothing is admitted before segment 1 has arrived (true of both sources).
 /// ndn-tools' point is one lower, the highest segment requested, and it compares a lost segment itself with the point.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 pub struct WindowGuard {
     extra: f64,
     recovery_point: f64,
@@ -34,7 +34,7 @@ impl WindowGuard {
 }
 
 /// Admits a signal about an Interest only if that left after the last reaction: one in a round trip.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 pub struct RoundTripGuard(Option<Time>);
 
 impl RoundTripGuard {

@@ -9,7 +9,7 @@ const LEAST_SENT: u32 = 5;
 const PATIENCE: u64 = 4;
 
 /// What was sent at one rate.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub(crate) struct Interval {
     number: u64,
     /// In Mbit/s.
@@ -70,7 +70,7 @@ impl Interval {
 }
 
 /// The intervals that a decision waits for, and the present one at the end.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub(crate) struct Monitor {
     intervals: VecDeque<Interval>,
     /// The interval of each Interest without an answer, and when it was sent.

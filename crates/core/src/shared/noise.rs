@@ -14,7 +14,7 @@ const NO_QUEUE: f64 = 1.25;
 const MEMORY: f64 = 512.0;
 
 /// Distinguishes losses of a noisy path from those of a full queue.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Noise {
     tolerated: f64,
     least: Option<Duration>,

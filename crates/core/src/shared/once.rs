@@ -6,7 +6,7 @@
 use crate::units::Time;
 
 /// The state of a (face, content name).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ndnweir_state::Value)]
 pub enum State {
     /// No congestion known.
     #[default]
@@ -32,7 +32,7 @@ impl State {
 }
 
 /// The automaton: decides whether a signal may change the rate.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 pub struct OncePerCongestion {
     state: State,
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// The deadline ensures that an Interest whose answer is never reported (it was no longer pending) does not count
 /// forever.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 pub struct Outstanding {
     by_name: BTreeMap<u64, (FaceId, Time)>,
     deadlines: BTreeSet<(Time, u64)>,

@@ -3,7 +3,7 @@
 use crate::units::{Duration, Time};
 
 /// Keeps the gap. The next packet's due time is fixed when a packet is sent; a later change of pace does not move it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 pub struct Pacer {
     due: Time,
 }

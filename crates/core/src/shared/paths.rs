@@ -14,7 +14,7 @@ const MAX_STORED: usize = 1 << 17;
 const DISCOVERY: u64 = 100;
 
 /// A path.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Known<T> {
     /// Its label; 0 where routers write none, or before the first Data.
     pub label: u32,
@@ -34,7 +34,7 @@ impl<T> Known<T> {
 }
 
 /// All paths of a flow, and which Interest took which.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Paths<T> {
     known: Vec<Known<T>>,
     sent: BTreeMap<u64, u32>,

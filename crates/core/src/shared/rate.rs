@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub const MAX_RATE: f64 = 1e12;
 
 /// How the rate moves.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Law {
     /// Added per Data, in packets/s; 1 in the source.
@@ -56,7 +56,7 @@ impl Law {
 }
 
 /// A rate under the law.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 pub struct Rated {
     rate: f64,
     once: OncePerCongestion,

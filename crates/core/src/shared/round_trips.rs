@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 /// A round trip lasts until Data of an Interest arrive that was sent after it began.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 pub struct RoundTrips {
     count: u64,
     /// Delivered Data when the present one began.
@@ -40,7 +40,7 @@ impl RoundTrips {
 const MAX_STORED: usize = 1024;
 
 /// The largest value of the last rounds, of whatever they are.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 pub struct LargestOfRounds {
     /// By round, decreasing values.
     values: VecDeque<(u64, f64)>,
@@ -69,7 +69,7 @@ impl LargestOfRounds {
 }
 
 /// Finds out that a rate has stopped growing although more is sent.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 pub struct Plateau {
     /// The rate that growth is measured from.
     base: f64,

@@ -13,7 +13,7 @@ use crate::units::Duration;
 /// * [`Estimator::NdnCxx`] (`RttEstimator`): gains are divided by half the Interests in flight (RFC 7323, appendix G)
 ///   and the deviation is updated before the mean; RTO = srtt + k·var within [min, max]; a back-off doubles it. As
 ///   there, estimates are whole nanoseconds, rounded down.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct RttEstimator {
     timer: Timer,
     /// Nanoseconds, as are the others.
@@ -133,7 +133,7 @@ impl RttEstimator {
 }
 
 /// The smoothed round-trip time of one path of several, with the gain of RFC 6298; no timeout hangs on it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 pub struct SmoothedRtt(Option<Duration>);
 
 impl SmoothedRtt {

@@ -5,7 +5,7 @@ use crate::units::Bytes;
 /// The first sample replaces the initial value, later ones weigh 1/8.
 ///
 /// Source: the shaper of HIS (its authors' ndnSIM branch) and HoBHIS' sizes of sent packets.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 pub struct SizeEstimate {
     bytes: f64,
     sampled: bool,

@@ -1,7 +1,7 @@
 //! Slow start: the window grows by a step per Data until it meets a threshold.
 
 /// A slow-start threshold, in segments.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, ndnweir_state::Value)]
 pub struct SlowStart {
     threshold: f64,
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Parameters of [`Suppression`]; defaults are NFD's.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct SuppressionParams {
     /// The first interval.
@@ -44,7 +44,7 @@ impl SuppressionParams {
 
 /// Decides whether a retransmission comes too soon. The state of one PIT entry (or out-record) is a count of
 /// retransmissions forwarded, kept by the caller.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Suppression {
     intervals: Vec<Duration>,
 }

@@ -9,7 +9,7 @@ pub const FIELDS: &[Field] = &[Field::ExplicitRate, Field::SecondaryRate, Field:
 pub const UNKNOWN: u32 = 1;
 
 /// Where the fields are.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 pub struct Slots {
     /// Interests: the pace of their consumer. Data: the least level of the path so far.
     pub rate: Slot,

@@ -61,8 +61,9 @@ impl Default for Params {
 const MAX_PREFIXES: usize = 1 << 16;
 
 /// The strategy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Asf {
+    #[state(skip)]
     params: Params,
     suppression: Suppression,
     namespaces: BTreeMap<PrefixId, Namespace>,

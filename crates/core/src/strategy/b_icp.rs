@@ -48,7 +48,7 @@ const INITIAL_RTT: Duration = Duration::from_millis(100);
 /// No window is larger, in Interests.
 const MAX_WINDOW: f64 = 1e5;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 struct Hop {
     face: FaceId,
     window: f64,
@@ -60,7 +60,7 @@ struct Hop {
 /// What retransmissions may add to the lifetime of a held Interest; ours: two default lifetimes.
 const RENEWALS: Duration = Duration::from_millis(8000);
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 struct Held {
     packet: Packet,
     in_face: FaceId,
@@ -74,7 +74,7 @@ impl Held {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 struct Prefix {
     hops: Vec<Hop>,
     outstanding: Outstanding,
@@ -85,8 +85,9 @@ struct Prefix {
 }
 
 /// The strategy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct BIcp {
+    #[state(skip)]
     params: Params,
     prefixes: Vec<Prefix>,
     fresh: Prefix,

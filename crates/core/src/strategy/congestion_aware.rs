@@ -56,7 +56,7 @@ const MAX_PREFIXES: usize = 1 << 16;
 /// The most intervals without an answer that are computed: after that many, p is practically at its floor.
 const MAX_INTERVALS: u64 = 10_000;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Ratio {
     face: FaceId,
     p: f64,
@@ -87,8 +87,9 @@ impl Ratio {
 }
 
 /// The strategy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct CongestionAware {
+    #[state(skip)]
     params: Params,
     suppression: Suppression,
     ratios: BTreeMap<PrefixId, Vec<Ratio>>,

@@ -39,15 +39,16 @@ impl Default for Params {
 }
 
 /// When something last happened to a prefix.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 struct Last {
     mark: Option<Time>,
     move_: Option<Time>,
 }
 
 /// The strategy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct CoopCon {
+    #[state(skip)]
     params: Params,
     shares: Shares,
     /// By prefix; grows only when routing sets one.

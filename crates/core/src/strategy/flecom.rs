@@ -53,7 +53,7 @@ impl Default for Params {
 }
 
 /// What the Data of a prefix showed about one next hop.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Path {
     face: FaceId,
     /// Since when every level was above 0.
@@ -64,15 +64,16 @@ struct Path {
 }
 
 /// What is known of one prefix.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 struct State {
     paths: Vec<Path>,
     moved: Option<Time>,
 }
 
 /// The strategy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct FleCom {
+    #[state(skip)]
     params: Params,
     level: Slot,
     path_use: Slot,

@@ -13,7 +13,7 @@ use crate::fields::{Field, Slot};
 use crate::packet::NackReason;
 
 /// The strategy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Mircc {
     label: Slot,
 }

@@ -30,7 +30,7 @@ use crate::packet::{NackReason, Packet};
 use crate::units::{Duration, Time};
 
 /// A next hop of a FIB entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ndnweir_state::Value)]
 pub struct NextHop {
     /// The face towards it.
     pub face: FaceId,
@@ -39,7 +39,7 @@ pub struct NextHop {
 }
 
 /// An Interest already sent for a pending PIT entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ndnweir_state::Value)]
 pub struct OutRecord {
     /// When it was sent (last).
     pub sent: Time,
@@ -135,7 +135,7 @@ impl InterestArrival<'_> {
 }
 
 /// One copy of the Interest to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ndnweir_state::Value)]
 pub struct Copy {
     /// Where.
     pub face: FaceId,
@@ -144,7 +144,7 @@ pub struct Copy {
 }
 
 /// The copies of a decision: a few are in place, and only more are in memory of their own.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 struct Copies {
     few: [Copy; Copies::FEW],
     count: usize,
@@ -189,7 +189,7 @@ impl Default for Copies {
 
 /// The decision about an Interest. The node passes an empty one; leaving it empty sends nothing, which for a new
 /// Interest means that it waits for its lifetime.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 pub struct ForwardingDecision {
     copies: Copies,
     reject: Option<NackReason>,

@@ -26,7 +26,7 @@ pub struct Params {
 }
 
 /// The strategy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Multicast {
     suppression: Suppression,
 }

@@ -74,14 +74,15 @@ impl Default for Params {
 const LONGEST: Duration = Duration::from_millis(10_000);
 
 /// The next hops of a prefix; none if it has only one.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 struct Entry {
     hops: Vec<Hop>,
 }
 
 /// The strategy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Overflow {
+    #[state(skip)]
     params: Params,
     longer_way: Slot,
     prefixes: Vec<Entry>,

@@ -40,7 +40,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How the distance from the congested link weakens a reaction: the paper's f(Distance).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distance {
     /// Not at all: f = 1.
@@ -88,8 +88,9 @@ impl Default for Params {
 }
 
 /// The strategy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Pcon {
+    #[state(skip)]
     params: Params,
     shares: Shares,
     /// The last reaction to a marked NACK.

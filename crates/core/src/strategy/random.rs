@@ -12,7 +12,7 @@ use crate::ctx::Ctx;
 use crate::packet::NackReason;
 
 /// The strategy.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 pub struct Random;
 
 impl Component for Random {

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// How the next hop is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// At random, in proportion to 1/mean PI: the authors.
@@ -34,7 +34,7 @@ pub enum Mode {
 }
 
 /// What happens to a retransmission while an Interest sent for the entry may still be answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Retransmissions {
     /// It is not forwarded: NFD's load balancer.
@@ -74,7 +74,7 @@ impl Default for Params {
 /// Prefixes that are counted; Interests of further ones take the first next hop.
 const MAX_PREFIXES: usize = 1 << 16;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Load {
     face: FaceId,
     pending: u32,
@@ -104,8 +104,9 @@ impl Load {
 }
 
 /// The strategy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Rfa {
+    #[state(skip)]
     params: Params,
     loads: BTreeMap<PrefixId, Vec<Load>>,
 }

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which marks are held back after one was passed on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Suppress {
     /// None.
@@ -27,7 +27,7 @@ pub enum Suppress {
 }
 
 /// What was passed on to one downstream last.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Passed {
     downstream: FaceId,
     from: FaceId,
@@ -35,7 +35,7 @@ struct Passed {
 }
 
 /// The intervals in flight.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 pub struct MarkFilter {
     /// By prefix; an entry per downstream at most.
     passed: Vec<Vec<Passed>>,

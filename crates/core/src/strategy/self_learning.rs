@@ -41,7 +41,7 @@ impl Default for Params {
 const MAX_PREFIXES: usize = 1 << 16;
 
 /// The strategy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct SelfLearning {
     lifetime: Duration,
     slot: Slot,

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The shares a prefix begins with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Init {
     /// Everything on the lowest cost.
@@ -18,14 +18,14 @@ pub enum Init {
 }
 
 /// A face's part of a prefix's Interests.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Share {
     face: FaceId,
     part: f64,
 }
 
 /// The shares of all prefixes of a node; those of one prefix sum to 1.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 pub struct Shares {
     /// By prefix; grows only when routing sets one.
     prefixes: Vec<Vec<Share>>,

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// How many next hops an Interest takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// The best ranked: ndnSIM 1.0's BestRoute.
@@ -64,7 +64,7 @@ impl Default for Params {
 const MAX_PREFIXES: usize = 1 << 16;
 
 /// A next hop as one prefix sees it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 struct Known {
     hop: NextHop,
     green: bool,
@@ -74,8 +74,9 @@ struct Known {
 }
 
 /// The strategy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct StatefulForwarding {
+    #[state(skip)]
     params: Params,
     prefixes: BTreeMap<PrefixId, Vec<Known>>,
     retries: Retries,

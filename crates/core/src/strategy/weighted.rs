@@ -31,7 +31,7 @@ pub struct Params {
 const MAX_WEIGHTS: usize = 64;
 
 /// The strategy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Weighted {
     weights: Vec<f64>,
     suppression: Suppression,

@@ -71,7 +71,7 @@ const LONGEST_RTT: f64 = 10.0;
 /// Shares change at most this often, in s.
 const SHORTEST: f64 = 0.005;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Hop {
     face: FaceId,
     /// The part of the Interests that it gets.
@@ -87,7 +87,7 @@ struct Hop {
 }
 
 /// The next hops of a prefix.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 struct Entry {
     hops: Vec<Hop>,
     /// When shares moved last.
@@ -97,8 +97,9 @@ struct Entry {
 }
 
 /// The strategy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::State)]
 pub struct Weir {
+    #[state(skip)]
     params: Params,
     slots: Slots,
     prefixes: Vec<Entry>,

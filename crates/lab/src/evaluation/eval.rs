@@ -135,7 +135,7 @@ impl Runs {
                 (Function::Event | Function::When, [Expr::Name(key), id @ ..]) => {
                     let id = id.first().and_then(at).map(|x| x as u64);
                     let events = &measured.run.events;
-                    let first = events.iter().find(|e| e.key == key && id.is_none_or(|id| id == e.id))?;
+                    let first = events.iter().find(|e| e.key == *key && id.is_none_or(|id| id == e.id))?;
                     Some(if *function == Function::When { first.at_s } else { first.value })
                 }
                 (Function::Dwell, [Expr::Name(key), value, ids @ ..]) => {
@@ -451,7 +451,7 @@ mod tests {
 
     #[test]
     fn a_dwell_lasts_until_the_same_component_records_something_else() {
-        let event = |at_s, node, id, value| ComponentEvent { at_s, node, key: "state", id, value };
+        let event = |at_s, node, id, value| ComponentEvent { at_s, node, key: "state".into(), id, value };
         let events = [
             event(1.0, 0, 1, 2.0),
             event(1.5, 1, 1, 2.0),

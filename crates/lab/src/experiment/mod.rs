@@ -16,14 +16,16 @@ pub use describe::describe;
 pub use routes::{Route, routes};
 pub use watching::{TakeBins, Watching};
 
+use crate::checkpoints::{Checkpoints, Kept, Place};
 use crate::metrics::{Collector, Waits};
 use crate::results::{Comparison, ControlRun, CrossRun, Optimum, Repeat, Run, ScenarioInfo, Series, zero_spread};
 use ndnweir_core::scheme::Scheme;
 use ndnweir_scenario::Scenario;
 use ndnweir_sim::network::Network;
 use ndnweir_sim::outcome::{AccountingError, Outcome};
-use ndnweir_sim::{NetworkError, RunOptions};
+use ndnweir_sim::{Keeper, NetworkError, RunOptions};
 use rayon::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use watching::Watched;
 
@@ -95,6 +97,9 @@ pub enum Error {
     /// Stored results cannot be read, or results cannot be stored.
     #[error(transparent)]
     StoredResults(#[from] crate::results::Error),
+    /// The state of a run that was to be resumed is one that no run comes to.
+    #[error("the simulator failed on it; if nobody changed it, please report this")]
+    State,
     /// Interrupted before the first run was complete.
     #[error("interrupted before any run was complete")]
     Nothing,
@@ -134,6 +139,20 @@ impl Experiment {
     /// # Errors
     /// See [`Error`].
     pub fn run(&self, progress: &dyn Progress, stop: &AtomicBool) -> Result<Comparison, Error> {
+        self.run_kept(progress, stop, None)
+    }
+
+    /// As [`Experiment::run`], with every run kept from time to time, when it is stopped, and when it has ended; runs that
+    /// are kept already go on from there, or are not repeated if they had ended. The result is the same.
+    ///
+    /// # Errors
+    /// See [`Error`]; what is kept and cannot be used is found before the first run.
+    pub fn run_kept(
+        &self,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+        checkpoints: Option<&Checkpoints>,
+    ) -> Result<Comparison, Error> {
         let inputs = Inputs::new(&self.scenario);
         let jobs: Vec<(usize, &Scheme, u64)> = (self.schemes.iter())
             .flat_map(|scheme| self.seeds.iter().map(move |&seed| (scheme, seed)))
@@ -141,18 +160,46 @@ impl Experiment {
             .map(|(i, (scheme, seed))| (i, scheme, seed))
             .collect();
         let total = jobs.len();
+        let place = |scheme: &Scheme, seed| self.place(checkpoints, scheme, seed);
+        jobs.iter()
+            .filter_map(|&(_, scheme, seed)| place(scheme, seed))
+            .try_for_each(|place| place.read().map(drop))?;
         let one = |(i, scheme, seed): (usize, &Scheme, u64)| {
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
+            let mut place = place(scheme, seed);
+            let state = match place.as_ref().map(Place::read).transpose()?.flatten() {
+                Some(Kept::Ended(run)) => {
+                    progress.advanced(i, 1.0);
+                    return Ok(Some(*run));
+                }
+                Some(Kept::State(state)) => Some(state),
+                None => None,
+            };
             let mut advanced = |fraction| progress.advanced(i, fraction);
             let mut bins = |first, series: &Series| progress.bins(i, first, series);
             let bins = progress.wants_bins().then_some(&mut bins as &mut TakeBins<'_>);
-            let watching = Watching { progress: Some(&mut advanced), bins, ..Watching::default() };
-            self.run_one(&inputs, scheme, seed, stop, watching)
+            let keeper = place.as_mut().map(|place| place as &mut dyn Keeper);
+            let resume = state.as_deref();
+            let watching = Watching { progress: Some(&mut advanced), bins, keeper, resume, tap: None };
+            let run = || self.run_one(&inputs, scheme, seed, stop, watching);
+            let finished = match resume {
+                None => run()?,
+                // A state that someone made up may be one that no run comes to.
+                Some(_) => catch_unwind(AssertUnwindSafe(run)).unwrap_or(Err(Error::State)).map_err(|error| {
+                    let place = self.place(checkpoints, scheme, seed);
+                    place.map_or(Error::State, |place| place.failed(&error.to_string()).into())
+                })?,
+            };
+            let run = finished.map(|finished| finished.run);
+            if let (Some(place), Some(run)) = (place, &run) {
+                place.end(run);
+            }
+            Ok(run)
         };
-        let results: Result<Vec<Option<Finished>>, Error> = jobs.into_par_iter().map(one).collect();
-        let runs: Vec<Run> = results?.into_iter().flatten().map(|finished| finished.run).collect();
+        let results: Result<Vec<Option<Run>>, Error> = jobs.into_par_iter().map(one).collect();
+        let runs: Vec<Run> = results?.into_iter().flatten().collect();
         if runs.is_empty() {
             return Err(Error::Nothing);
         }
@@ -168,6 +215,11 @@ impl Experiment {
         }
         comparison.thin_series();
         Ok(comparison)
+    }
+
+    /// Where a run is kept.
+    fn place<'c>(&self, checkpoints: Option<&'c Checkpoints>, scheme: &Scheme, seed: u64) -> Option<Place<'c>> {
+        checkpoints.map(|all| all.place(&self.scenario, &self.events, scheme, seed))
     }
 
     /// Runs one scheme with one seed on the inputs of the scenario; `None` if it was stopped before its end.
@@ -191,6 +243,8 @@ impl Experiment {
             stop: Some(stop),
             progress: watching.progress.map(|progress| progress as &mut dyn FnMut(f64)),
             tap: Some(&mut waits),
+            keeper: watching.keeper.map(|keeper| keeper as &mut dyn Keeper),
+            resume: watching.resume,
             ..RunOptions::full()
         };
         let outcome = ndnweir_sim::run(&inputs.network, scheme, seed, &mut watched, options)?;

@@ -3,8 +3,9 @@
 use crate::metrics::Collector;
 use crate::results::Series;
 use ndnweir_core::units::Time;
-use ndnweir_sim::PacketTap;
 use ndnweir_sim::observer::{ConsumerId, Delivery, DirectedLinkId, FlowEvent, NodeId, Observer, PathId, Snapshot};
+use ndnweir_sim::{Keeper, PacketTap};
+use ndnweir_state::State;
 
 /// Takes the values of bins that are complete: the number of the first of them, and what is known of them
 /// (`SeriesKind::{Network, Consumers, Links, Packets}`). Every bin comes once, in order; they are those that the run's
@@ -20,6 +21,10 @@ pub struct Watching<'a> {
     pub bins: Option<&'a mut TakeBins<'a>>,
     /// Sees every packet.
     pub tap: Option<&'a mut dyn PacketTap>,
+    /// Keeps the state of the run; there can be no tap then.
+    pub keeper: Option<&'a mut dyn Keeper>,
+    /// What a keeper was given: the run goes on from there.
+    pub resume: Option<&'a [u8]>,
 }
 
 /// The collector of a run, whose bins are given on as soon as they are complete.
@@ -66,5 +71,10 @@ impl Observer for Watched<'_> {
 
     fn scheme_event(&mut self, at: Time, node: NodeId, key: &'static str, id: u64, value: f64) {
         self.collector.scheme_event(at, node, key, id, value);
+    }
+
+    /// Who watches a run that is resumed is given all of its bins again.
+    fn state(&mut self) -> Option<&mut dyn State> {
+        Some(&mut self.collector)
     }
 }

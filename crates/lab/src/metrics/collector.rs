@@ -23,7 +23,9 @@ const MAX_EVENTS: usize = 1_000_000;
 ///
 /// Deliveries are counted exactly in the half-open window `[from, to)`; counters are differences between the last
 /// samples not after its ends. A difference between two samples belongs to the bin that holds the middle of the two.
+#[derive(ndnweir_state::State)]
 pub struct Collector {
+    #[state(skip)]
     setup: Setup,
     bins: usize,
     /// Samples, by bin.
@@ -288,7 +290,7 @@ impl Observer for Collector {
             return;
         }
         if self.events.len() < MAX_EVENTS {
-            self.events.push(ComponentEvent { at_s: at.secs(), node: node.0, key, id, value });
+            self.events.push(ComponentEvent { at_s: at.secs(), node: node.0, key: key.into(), id, value });
         } else {
             self.events_dropped += 1;
         }

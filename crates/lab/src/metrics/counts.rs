@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// Sums by bin. A column takes 8 bytes for each bin from the first value above zero on: most links of a large network
 /// never drop, mark or reject anything, and many carry nothing.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, ndnweir_state::Value)]
 pub(super) struct Counts(Vec<u64>);
 
 impl Counts {
@@ -52,7 +52,7 @@ impl Counts {
 }
 
 /// Differences of a running total, by bin.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, ndnweir_state::Value)]
 pub(super) struct Steps {
     bins: Counts,
     last: u64,

@@ -5,6 +5,7 @@ use ndnweir_core::units::{Duration, Time};
 use ndnweir_sim::observer::FlowEvent;
 
 /// The flows of one consumer.
+#[derive(ndnweir_state::Value)]
 pub(super) struct FlowGather {
     info: FlowsInfo,
     /// Size, and seconds from arrival to end, of each completed flow that began in the window.

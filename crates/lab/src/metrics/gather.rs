@@ -18,7 +18,7 @@ const TRACKED_PATHS: usize = 256;
 const PATH_BYTES: usize = 64 << 20;
 
 /// Mean of the values in each bin.
-#[derive(Default)]
+#[derive(Default, ndnweir_state::Value)]
 pub(super) struct Means {
     sum: Vec<f64>,
     count: Vec<u32>,
@@ -39,6 +39,7 @@ impl Means {
     }
 }
 
+#[derive(ndnweir_state::Value)]
 struct PathGather {
     /// `None` is the rest.
     id: Option<PathId>,
@@ -47,6 +48,7 @@ struct PathGather {
 }
 
 /// How many more paths can have a series of so many bins.
+#[derive(ndnweir_state::Value)]
 pub(super) struct PathRoom {
     bins: usize,
     left: usize,
@@ -58,6 +60,7 @@ impl PathRoom {
     }
 }
 
+#[derive(ndnweir_state::Value)]
 pub(super) struct ConsumerGather {
     pub(super) delay: Histogram,
     rtt: Histogram,
@@ -305,7 +308,7 @@ pub(super) fn overhead(interests: u64, interest_bytes: u64, content_bits: u64) -
     (content_bits > 0).then(|| (interests as f64 * interest_bytes as f64 * 8.0) / content_bits as f64)
 }
 
-#[derive(Default)]
+#[derive(Default, ndnweir_state::Value)]
 pub(super) struct LinkGather {
     data_bits: Counts,
     interest_bits: Counts,

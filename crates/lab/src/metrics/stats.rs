@@ -9,7 +9,7 @@ const SUB_BITS: u32 = 9;
 /// A distribution of durations in bounded memory: exact mean, standard deviation and extremes, quantiles to 0.1 %.
 ///
 /// Buckets are log-linear as in HdrHistogram: durations below 2¹⁰ ns exactly, above that 512 buckets per power of two.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, ndnweir_state::Value)]
 pub struct Histogram {
     buckets: Buckets,
     count: u64,
@@ -44,7 +44,7 @@ const SINGLY: usize = 256;
 
 /// Counts by bucket. A large network has a histogram for each of its many links and consumers: the buckets of the first
 /// values are kept as they come, then stretches of buckets that have counts take memory, as values are near each other.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, ndnweir_state::Value)]
 pub(super) struct Buckets {
     /// Buckets of single values, up to [`SINGLY`].
     few: Vec<u32>,

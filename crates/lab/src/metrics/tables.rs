@@ -7,7 +7,7 @@ use ndnweir_sim::observer::{LinkCounters, NodeCounters, PathId};
 use std::ops::Range;
 
 /// The tables of one node.
-#[derive(Default)]
+#[derive(Default, ndnweir_state::Value)]
 pub(super) struct NodeGather {
     /// In the order of [`totals`].
     steps: [Steps; 7],
@@ -83,7 +83,7 @@ impl NodeGather {
 }
 
 /// Packets of one direction of a link.
-#[derive(Default)]
+#[derive(Default, ndnweir_state::Value)]
 pub(super) struct PacketGather {
     steps: [Steps; 4],
 }
@@ -104,7 +104,7 @@ impl PacketGather {
 }
 
 /// The number of links that the Data of one consumer crossed.
-#[derive(Default)]
+#[derive(Default, ndnweir_state::Value)]
 pub(super) struct HopGather {
     means: Means,
     most: Vec<f64>,
@@ -128,7 +128,7 @@ impl HopGather {
 }
 
 /// Number of links of every reported path, by path number; looked up once for each Data.
-#[derive(Default)]
+#[derive(Default, ndnweir_state::Value)]
 pub(super) struct PathLengths(Vec<Option<u32>>);
 
 impl PathLengths {

@@ -6,6 +6,7 @@ use ndnweir_core::packet::Packet;
 use ndnweir_core::units::Time;
 use ndnweir_sim::PacketTap;
 use ndnweir_sim::observer::{DirectedLinkId, NodeId};
+use ndnweir_state::State;
 use std::ops::Range;
 
 /// Buckets per power of two: 64, so that a quantile is off by less than 1 %. There may be 200 000 link directions, so
@@ -17,10 +18,13 @@ const SUB_BITS: u32 = 6;
 ///
 /// A wait is counted as known when the packet was handed to the link. On links with predictable queues that is when it
 /// joins the queue: a rate that changes while it waits is not taken into account.
+#[derive(ndnweir_state::State)]
 pub struct Waits<'a> {
+    #[state(skip)]
     window: Range<Time>,
     /// By direction: packets by bucket.
     counts: Vec<Buckets>,
+    #[state(skip)]
     next: Option<&'a mut dyn PacketTap>,
 }
 
@@ -60,6 +64,11 @@ impl PacketTap for Waits<'_> {
         if let Some(next) = &mut self.next {
             next.sent(now, waiting, link, ends, packet);
         }
+    }
+
+    fn state(&mut self) -> Option<&mut dyn State> {
+        // What another tap has written cannot be written again.
+        if self.next.is_some() { None } else { Some(self) }
     }
 }
 

@@ -5,7 +5,7 @@ use ndnweir_sim::outcome::ControlCounters;
 use serde::{Deserialize, Serialize};
 
 /// A node began to send a prefix's Interests another way, as its planner ordered.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ndnweir_state::Value)]
 pub struct SwitchRun {
     /// Since the start of the run: when the order was given in a simulation, when the node was found to have carried it
     /// out in an emulation.
@@ -34,7 +34,7 @@ impl SwitchRun {
 }
 
 /// Totals of the whole run, warm-up included.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ndnweir_state::Value)]
 pub struct ControlRun {
     /// Messages from nodes to planners.
     pub messages: u64,

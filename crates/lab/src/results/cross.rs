@@ -13,7 +13,7 @@ const TCP_HEADERS: u64 = 52;
 const QUIC_HEADERS: u64 = 28 + 11 + 16 + 8;
 
 /// Totals of one cross-traffic flow over the whole run, warm-up included.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ndnweir_state::Value)]
 pub struct CrossRun {
     /// Its name.
     pub name: String,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The reference values for the slowdown of a consumer's flows.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ndnweir_state::Value)]
 pub struct FlowsInfo {
     /// Completion time of a flow alone, less the time of its Data on the narrowest link; `None` if no path is known.
     pub latency_s: Option<f64>,
@@ -60,7 +60,7 @@ impl FlowsInfo {
 }
 
 /// Completion time over ideal completion time, of completed flows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ndnweir_state::Value)]
 pub struct Slowdown {
     /// Arithmetic mean.
     pub mean: f64,
@@ -89,7 +89,7 @@ impl Slowdown {
 }
 
 /// The flows of one size class.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ndnweir_state::Value)]
 pub struct SizeClassRun {
     /// `to_100kB`, `above_10MB`, …
     pub name: String,
@@ -102,7 +102,7 @@ pub struct SizeClassRun {
 }
 
 /// Flows of one consumer in one run: those that began in the measurement window.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ndnweir_state::Value)]
 pub struct FlowsRun {
     /// Flows that began.
     pub started: u64,

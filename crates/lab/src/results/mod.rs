@@ -44,6 +44,7 @@ pub use repeat::{RunWords, stand_ins};
 pub use scenario::{ConsumerInfo, EventInfo, LinkInfo, NodeInfo, ScenarioInfo};
 pub use series::{Rows, Series, SeriesKind};
 pub use shell::{shell_word, shell_words};
+use std::borrow::Cow;
 pub use table::{Sort, ceilings, overview, table};
 pub use thin::MANY;
 
@@ -104,7 +105,7 @@ pub enum Error {
 }
 
 /// Mean, spread, extremes and quantiles of a delay, in ms.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ndnweir_state::Value)]
 pub struct Distribution {
     /// Number of values.
     pub n: u64,
@@ -129,7 +130,7 @@ pub struct Distribution {
 }
 
 /// The Data of a consumer over one path.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ndnweir_state::Value)]
 pub struct PathRun {
     /// The nodes from producer or cache to consumer, e.g. `P1>R2>R1>C1`; `other` for the rest of many paths.
     pub path: String,
@@ -138,7 +139,7 @@ pub struct PathRun {
 }
 
 /// How a consumer met its deadline in one run, over the measurement window.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ndnweir_state::Value)]
 pub struct DeadlineRun {
     /// Data that arrived after the deadline.
     pub late: u64,
@@ -149,7 +150,7 @@ pub struct DeadlineRun {
 }
 
 /// How the network settled after a change.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ndnweir_state::Value)]
 pub struct RecoveryRun {
     /// Time of the change.
     pub at_s: f64,
@@ -158,7 +159,7 @@ pub struct RecoveryRun {
 }
 
 /// One consumer in one run, over the measurement window.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ndnweir_state::Value)]
 pub struct ConsumerRun {
     /// Its name.
     pub name: String,
@@ -218,7 +219,7 @@ pub struct ConsumerRun {
 }
 
 /// One direction of a link in one run, over the measurement window.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ndnweir_state::Value)]
 pub struct LinkRun {
     /// Its name.
     pub name: String,
@@ -252,7 +253,7 @@ pub struct LinkRun {
 }
 
 /// A forwarding share: mean over the last tenth of the window.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ndnweir_state::Value)]
 pub struct ShareRun {
     /// The node that decides.
     pub node: String,
@@ -265,14 +266,14 @@ pub struct ShareRun {
 }
 
 /// A value that a component reported: (time, node, id, value).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, ndnweir_state::Value)]
 pub struct ComponentEvent {
     /// Time, in s.
     pub at_s: f64,
     /// Index of the node.
     pub node: u32,
     /// The component's key.
-    pub key: &'static str,
+    pub key: Cow<'static, str>,
     /// A number that the component assigns to the subject of the event.
     pub id: u64,
     /// The value.
@@ -280,7 +281,7 @@ pub struct ComponentEvent {
 }
 
 /// One scheme with one seed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ndnweir_state::Value)]
 pub struct Run {
     /// The scheme's name.
     pub scheme: String,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Content store and PIT of one node in one run, over the measurement window.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ndnweir_state::Value)]
 pub struct NodeRun {
     /// Its name.
     pub name: String,

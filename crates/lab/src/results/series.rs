@@ -110,7 +110,7 @@ impl SeriesKind {
 }
 
 /// The series of one subject: one column for each metric of the table, NaN if undefined.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, ndnweir_state::Value)]
 pub struct Rows {
     /// The subject, by [`SeriesKind::keys`].
     pub key: Vec<String>,
@@ -119,7 +119,7 @@ pub struct Rows {
 }
 
 /// All series of a run: bin `i` begins at `i` times the bin width.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, ndnweir_state::Value)]
 pub struct Series {
     /// Width of a bin, in s.
     pub bin_s: f64,

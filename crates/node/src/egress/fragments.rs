@@ -9,7 +9,7 @@ use ndnweir_core::packet::{Fragment, Packet};
 use ndnweir_core::units::{Bytes, Time};
 
 /// Where packets are cut.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 pub(super) struct Cutter {
     /// The largest packet that leaves whole.
     whole: u32,

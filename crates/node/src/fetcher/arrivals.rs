@@ -10,7 +10,7 @@ use ndnweir_core::units::{Duration, Time};
 const SHORTEST: Duration = Duration::from_millis(2);
 
 /// Segments that arrived, by periods of a round trip.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 pub(crate) struct Arrivals {
     since: Time,
     segments: u32,

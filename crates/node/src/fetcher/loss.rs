@@ -29,7 +29,7 @@ use ndnweir_core::units::{Duration, Time};
 ///
 /// Only for paths that mostly keep the order, or where Data say how much longer other ways take: else, over several
 /// paths, a late answer does not mean a loss.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, ndnweir_state::Value)]
 pub struct LossDetection {
     /// A step of the reordering window, in smoothed round-trip times (RFC 8985 §6.2: 1/4).
     pub step: f64,
@@ -62,7 +62,7 @@ const MAX_STEPS: u32 = 16;
 const MAX_DOUBLINGS: u32 = 6;
 
 /// The latest Interest, in the order of sending, that is known to be answered.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct LatestAnswered {
     sent: Time,
     order: u64,
@@ -71,7 +71,7 @@ struct LatestAnswered {
 }
 
 /// What is known of a path's losses and reordering.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub(crate) struct Recovery {
     config: LossDetection,
     answered: Option<LatestAnswered>,

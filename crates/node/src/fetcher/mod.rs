@@ -111,7 +111,7 @@ pub struct Arrival {
 }
 
 /// Running totals and state of one fetch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ndnweir_state::Value)]
 pub struct FetcherCounters {
     /// Interests sent, retransmissions included.
     pub interests: u64,
@@ -152,7 +152,9 @@ pub struct FetcherCounters {
 }
 
 /// Fetches one object.
+#[derive(ndnweir_state::State)]
 pub struct Fetcher {
+    #[state(skip)]
     config: FetcherConfig,
     consumer: AnyConsumer,
     timer: Timer,

@@ -4,7 +4,7 @@ use ndnweir_core::units::Time;
 use std::collections::BTreeSet;
 
 /// Where a requested segment stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, ndnweir_state::Value)]
 pub(crate) enum State {
     /// Its place in the ring is unused.
     #[default]
@@ -20,7 +20,7 @@ pub(crate) enum State {
 }
 
 /// One segment.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 pub(crate) struct Slot {
     /// When the first Interest for it was sent.
     pub first_sent: Time,
@@ -49,14 +49,14 @@ pub(crate) struct Slot {
 const NONE: u32 = u32::MAX;
 
 /// A list threaded through the ring's slots, linked by segment numbers, which outlast a move to a larger ring.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct List {
     first: u32,
     last: u32,
 }
 
 /// The ring. It doubles when it must, up to a bound, and never shrinks: after warm-up nothing is allocated.
-#[derive(Debug)]
+#[derive(Debug, ndnweir_state::Value)]
 pub(crate) struct Segments {
     slots: Vec<Slot>,
     /// One bit per slot that is [`State::Waiting`].

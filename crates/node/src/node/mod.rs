@@ -88,8 +88,10 @@ impl Plan {
 }
 
 /// One NDN node. What every packet needs comes first, side by side.
+#[derive(ndnweir_state::State)]
 #[repr(C, align(64))]
 pub struct Node {
+    #[state(each)]
     faces: Vec<Face>,
     /// When the first egress must advance, or a time before.
     egress_wake: Time,
@@ -117,6 +119,7 @@ pub struct Node {
     meter: AnyMeter,
     meter_rng: Rng,
     nonces: Rng,
+    #[state(skip)]
     layout: FieldLayout,
     held_limit: u64,
     /// Working memory of the pipelines, as is `choice`.
@@ -128,8 +131,10 @@ pub struct Node {
     /// When each face's egress must advance, by face.
     due: Vec<Time>,
     reports: Vec<Report>,
+    #[state(skip)]
     plan: Box<Plan>,
     /// Of the tables of flows.
+    #[state(skip)]
     flow_hash: NumberHash,
 }
 

@@ -10,7 +10,7 @@ const RETRANSMITTED: u16 = 1 << 15;
 const MARKED: u16 = 1 << 14;
 
 /// A downstream that waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ndnweir_state::Value)]
 pub(crate) struct InRecord {
     /// When its Interest arrived (the last one).
     pub(crate) arrival: Time,

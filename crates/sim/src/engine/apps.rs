@@ -10,16 +10,18 @@ use ndnweir_node::Fetcher;
 use ndnweir_node::requests::Requests;
 
 /// What sends Interests.
+#[derive(ndnweir_state::State)]
 pub(super) enum Application {
     /// Under congestion control.
-    Fetch(Box<Fetcher>),
+    Fetch(#[state(inner)] Box<Fetcher>),
     /// Without.
-    Requests(Box<Requests>),
+    Requests(#[state(inner)] Box<Requests>),
     /// Under congestion control, many at once.
-    Flows(Box<FlowSet>),
+    Flows(#[state(inner)] Box<FlowSet>),
 }
 
 /// A consumer application.
+#[derive(ndnweir_state::State)]
 pub(super) struct App {
     pub(super) application: Application,
     pub(super) node: u32,

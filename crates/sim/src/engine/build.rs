@@ -118,6 +118,8 @@ impl<'n, 'o> Engine<'n, 'o> {
             trace: options.trace,
             stop: options.stop,
             progress: options.progress,
+            between_pauses: options.keeper.as_ref().map_or(1024, |keeper| keeper.asked_every()).next_power_of_two() - 1,
+            keeper: options.keeper,
             events: 0,
             stopped: false,
             dead: vec![0; count],

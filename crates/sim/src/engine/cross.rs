@@ -19,7 +19,7 @@ const LAW: u64 = 1;
 const REPORT: u32 = 28 + 12 + 16;
 
 /// The state of a flow's source.
-#[derive(Debug)]
+#[derive(Debug, ndnweir_state::Value)]
 enum State {
     Poisson,
     /// On until this time.
@@ -29,7 +29,7 @@ enum State {
 }
 
 /// Both ends of a flow of media, and when its receiver next reports.
-#[derive(Debug)]
+#[derive(Debug, ndnweir_state::Value)]
 struct Media {
     sender: nada::Sender,
     receiver: nada::Receiver,
@@ -37,7 +37,7 @@ struct Media {
 }
 
 /// A flow, with both of its ends.
-#[derive(Debug)]
+#[derive(Debug, ndnweir_state::Value)]
 struct Flow {
     source: u32,
     state: State,
@@ -48,8 +48,9 @@ struct Flow {
 }
 
 /// All flows.
-#[derive(Debug)]
+#[derive(Debug, ndnweir_state::State)]
 pub(super) struct Cross {
+    #[state(skip)]
     given: Vec<CrossFlow>,
     flows: Vec<Flow>,
     /// Channels from here on belong to cross traffic: two for each flow, the second one for the reverse direction.

@@ -12,8 +12,10 @@ use ndnweir_core::strategy::NextHop;
 use ndnweir_core::units::{Rate, Time};
 
 /// The changes to come and the state of the network they led to.
+#[derive(ndnweir_state::State)]
 pub(super) struct Faults {
     /// In order of time.
+    #[state(skip)]
     changes: Vec<(Time, Change)>,
     next: usize,
     /// When routing reacts to what happened so far.

@@ -12,6 +12,7 @@ use ndnweir_core::registry::ConsumerParams;
 use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_node::{Fetcher, FetcherConfig, StrategyChoiceId, Zipf};
+use ndnweir_state::{Damaged, Reader, State, Value, Writer};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Labels of the random streams of flows (see [`Rng::derive`]).
@@ -27,6 +28,16 @@ pub(super) struct FlowTemplate {
     pub(super) prefix: PrefixId,
     /// By scheme index.
     pub(super) strategies: Vec<StrategyChoiceId>,
+}
+
+impl FlowTemplate {
+    /// What fetches so many segments of a flow. `number` is for its random streams.
+    fn fetcher(&mut self, flow: FlowId, number: u32, segments: u64) -> Box<Fetcher> {
+        let mut built = self.consumer.build(&mut self.layout);
+        built.on_link(self.link);
+        let config = FetcherConfig { flow, number, total: Some(segments), ..self.config.clone() };
+        Box::new(Fetcher::new(config, built))
+    }
 }
 
 /// A flow that has not ended.
@@ -72,6 +83,50 @@ pub(super) struct FlowSet {
     /// Counters of flows that have ended.
     totals: ConsumerCounters,
     trace: Vec<TraceEvent>,
+}
+
+/// Its flows are built as when they began and then take up their state.
+impl State for FlowSet {
+    fn save(&self, to: &mut Writer) {
+        // Flows that have not begun: they too must be of the registry.
+        let mut one = Writer::default();
+        self.template.consumer.build(&mut self.template.layout.clone()).save(&mut one);
+        one.refused().into_iter().for_each(|what| to.refuse(what));
+        self.next.write(to);
+        self.place.write(to);
+        self.origin.write(to);
+        [&self.times, &self.sizes, &self.numbers].into_iter().for_each(|rng| rng.write(to));
+        self.ranks.iter().for_each(|(_, rng)| rng.write(to));
+        to.length(self.active.len());
+        for flow in &self.active {
+            (flow.id, flow.began, flow.segments, flow.due).write(to);
+            flow.fetcher.save(to);
+        }
+        self.eager.write(to);
+        self.ended.write(to);
+        self.totals.write(to);
+        self.trace.write(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
+        self.next.load(from)?;
+        self.place.load(from)?;
+        self.origin.load(from)?;
+        [&mut self.times, &mut self.sizes, &mut self.numbers].into_iter().try_for_each(|rng| rng.load(from))?;
+        self.ranks.iter_mut().try_for_each(|(_, rng)| rng.load(from))?;
+        self.active.clear();
+        for _ in 0..from.length()? {
+            let (id, began, segments, due) = <(FlowId, Time, u64, Time)>::read(from)?;
+            // Its random streams are part of its state.
+            let mut fetcher = self.template.fetcher(id, 0, segments);
+            State::load(&mut *fetcher, from)?;
+            self.active.push(ActiveFlow { id, began, segments, fetcher, due });
+        }
+        self.eager.load(from)?;
+        self.ended.load(from)?;
+        self.totals.load(from)?;
+        self.trace.load(from)
+    }
 }
 
 impl FlowSet {
@@ -146,11 +201,8 @@ impl FlowSet {
     }
 
     fn begin(&mut self, now: Time, id: FlowId, segments: u64) {
-        let FlowTemplate { config, consumer, layout, link, .. } = &mut self.template;
-        let mut built = consumer.build(layout);
-        built.on_link(*link);
-        let config = FetcherConfig { flow: id, number: self.numbers.bits(), total: Some(segments), ..config.clone() };
-        let mut fetcher = Box::new(Fetcher::new(config, built));
+        let number = self.numbers.bits();
+        let mut fetcher = self.template.fetcher(id, number, segments);
         fetcher.start(now);
         let place = self.active.partition_point(|flow| flow.id < id);
         self.active.insert(place, ActiveFlow { id, began: now, segments, fetcher, due: now });

@@ -10,7 +10,7 @@ use ndnweir_wire::lp::ReassemblerConfig;
 use std::collections::{BTreeMap, VecDeque};
 
 /// What identifies the fragments of one packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ndnweir_state::Value)]
 struct Key {
     name: NameId,
     nonce: u32,
@@ -20,7 +20,7 @@ struct Key {
 }
 
 /// A packet of which some fragments have arrived.
-#[derive(Debug)]
+#[derive(Debug, ndnweir_state::Value)]
 struct Partial {
     key: Key,
     deadline: Time,
@@ -55,7 +55,7 @@ impl Partial {
 }
 
 /// The incomplete packets of all nodes.
-#[derive(Debug)]
+#[derive(Debug, ndnweir_state::Value)]
 pub(super) struct Fragments {
     /// By channel, in the order of their first fragments.
     partials: BTreeMap<u32, VecDeque<Partial>>,

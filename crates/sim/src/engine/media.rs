@@ -10,7 +10,7 @@ use ndnweir_core::units::Time;
 use ndnweir_link::{Medium, MediumFrame};
 
 /// A medium and the source of its events.
-#[derive(Debug)]
+#[derive(Debug, ndnweir_state::Value)]
 struct Place {
     medium: Medium,
     /// The directed links, by position in the medium.
@@ -19,7 +19,7 @@ struct Place {
 }
 
 /// All media.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, ndnweir_state::Value)]
 pub(super) struct Media {
     places: Vec<Place>,
     /// By directed link: its medium and its position there; empty without media.

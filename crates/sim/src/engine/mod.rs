@@ -6,6 +6,7 @@ mod cross;
 mod faults;
 mod flows;
 mod fragments;
+mod keeping;
 mod media;
 mod planner;
 mod routes;
@@ -23,6 +24,7 @@ use cross::Cross;
 use faults::Faults;
 use flows::FlowSet;
 use fragments::Fragments;
+pub use keeping::Keeper;
 use media::Media;
 use ndnweir_core::fields::Slots;
 use ndnweir_core::ids::FaceId;
@@ -31,10 +33,11 @@ use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::Time;
 use ndnweir_link::{Port, Propagation};
 use ndnweir_node::{Node, Server, Transmit};
+use ndnweir_state::State;
 use planner::PlannerHost;
 use sampling::Sampler;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// Sees every packet that is put on a link.
 pub trait PacketTap {
@@ -43,6 +46,11 @@ pub trait PacketTap {
     /// packet joins it. A link that fails before the start takes the packet back without notice. `ends` are the NDN nodes
     /// that the packet goes between; with switches the link need not end at them.
     fn sent(&mut self, now: Time, waiting: Range<Time>, link: DirectedLinkId, ends: [NodeId; 2], packet: &Packet);
+
+    /// What it has gathered, to keep it with the state of a run; none if it cannot be kept.
+    fn state(&mut self) -> Option<&mut dyn State> {
+        None
+    }
 }
 
 /// How to run.
@@ -62,6 +70,10 @@ pub struct RunOptions<'a> {
     pub progress: Option<&'a mut dyn FnMut(f64)>,
     /// Sees every packet.
     pub tap: Option<&'a mut dyn PacketTap>,
+    /// Keeps the state of the run from time to time; observer and tap must have states.
+    pub keeper: Option<&'a mut dyn Keeper>,
+    /// What a keeper was given in a run of the same network, scheme, seed and options: it goes on from there.
+    pub resume: Option<&'a [u8]>,
 }
 
 impl RunOptions<'_> {
@@ -74,7 +86,8 @@ impl RunOptions<'_> {
 /// Simulates `network` under `scheme`.
 ///
 /// # Errors
-/// If the network cannot be simulated (see [`Network::check`]), or a component of the scheme cannot be built.
+/// If the network cannot be simulated (see [`Network::check`]), or a component of the scheme cannot be built; if there is
+/// a keeper and something whose state cannot be kept, or what is to be resumed is the state of another run.
 pub fn run(
     network: &Network,
     scheme: &Scheme,
@@ -84,8 +97,13 @@ pub fn run(
 ) -> Result<Outcome, NetworkError> {
     network.check()?;
     network.check_parts(scheme)?;
+    let resume = options.resume;
     let mut engine = Engine::build(network, scheme, seed, observer, options)?;
-    engine.start();
+    match resume {
+        Some(state) => engine.resume(state)?,
+        None => engine.start(),
+    }
+    engine.check_keeping()?;
     engine.run_until(Time::ZERO + network.duration);
     Ok(engine.finish())
 }
@@ -130,24 +148,30 @@ struct EgressLink {
 }
 
 /// A place of the topology.
+#[derive(ndnweir_state::State)]
 struct EngineNode {
     /// None for a switch.
+    #[state(each, inner)]
     node: Option<Box<Node>>,
     /// The source of its timeouts.
     source: u32,
     /// When that is due in the schedule.
     due: Time,
     /// Which of the run's schemes it has (see `Placement::of_node`).
+    #[state(skip)]
     scheme: usize,
     /// What is behind the faces after those to neighbours.
+    #[state(skip)]
     locals: Vec<Local>,
     /// The faces to neighbours, which come first.
+    #[state(skip)]
     egress_links: Vec<EgressLink>,
     /// Whether it works.
     up: bool,
 }
 
 /// A directed link with what is needed of it for every packet, side by side in as few cache lines as it takes.
+#[derive(ndnweir_state::State)]
 #[repr(C, align(64))]
 struct EngineLink {
     /// Where it ends.
@@ -161,11 +185,14 @@ struct EngineLink {
 }
 
 /// Everything except nodes and applications, so that these can be borrowed while it changes.
+#[derive(ndnweir_state::State)]
 struct Net<'a> {
     topology: Topology,
     /// By directed link.
+    #[state(each)]
     links: Vec<EngineLink>,
     /// Queues below NDN: of switches, and of interfaces that several faces share.
+    #[state(flat)]
     ports: Vec<Option<Box<Port>>>,
     media: Media,
     cross: Cross,
@@ -175,6 +202,7 @@ struct Net<'a> {
     with_paths: bool,
     in_flight: u64,
     peak_in_flight: u64,
+    #[state(skip)]
     tap: Option<&'a mut dyn PacketTap>,
 }
 
@@ -184,24 +212,39 @@ struct KnownFields {
     apps: Vec<Slots>,
 }
 
+#[derive(ndnweir_state::State)]
 struct Engine<'n, 'o> {
+    #[state(skip)]
     network: &'n Network,
     seed: u64,
     now: Time,
     net: Net<'o>,
+    #[state(each)]
     places: Vec<EngineNode>,
+    #[state(each)]
     apps: Vec<App>,
+    #[state(each)]
     servers: Vec<Server>,
+    #[state(skip)]
     sources: Vec<Source>,
     faults: Faults,
     sampler: Sampler,
     control: PlannerHost,
+    #[state(skip)]
     observer: &'n mut dyn Observer,
     hash: Option<EventHash>,
     trace: bool,
+    #[state(skip)]
     stop: Option<&'o AtomicBool>,
+    #[state(skip)]
     progress: Option<&'o mut dyn FnMut(f64)>,
+    #[state(skip)]
+    keeper: Option<&'o mut dyn Keeper>,
     events: u64,
+    /// One less than a power of two.
+    #[state(skip)]
+    between_pauses: u64,
+    #[state(skip)]
     stopped: bool,
     dead: Vec<u64>,
     unswitched: Vec<u64>,
@@ -210,12 +253,16 @@ struct Engine<'n, 'o> {
     /// Objects of catalogues that flows have fetched.
     known_objects: flows::KnownObjects,
     /// What nodes and consumers know of header fields; none where all run one scheme.
+    #[state(skip)]
     known: Option<KnownFields>,
     /// By directed link: what it does to congestion signals; none where no link does anything.
+    #[state(skip)]
     signals: Option<Box<[SignalChange]>>,
     /// Applications of the node at hand that may have something to send.
     eager: Vec<u32>,
+    #[state(skip)]
     links: Vec<DirectedLinkId>,
+    #[state(skip)]
     departures: Vec<(Time, Time)>,
 }
 
@@ -292,8 +339,7 @@ impl Engine<'_, '_> {
             }
             self.now = at;
             self.events += 1;
-            if self.events.is_multiple_of(1024) && self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-                self.stopped = true;
+            if self.events & self.between_pauses == 0 && self.pause() {
                 return;
             }
             if at >= report

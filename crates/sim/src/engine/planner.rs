@@ -16,6 +16,7 @@ use ndnweir_core::scheme::Scheme;
 use ndnweir_core::strategy::NextHop;
 use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_node::Node;
+use ndnweir_state::{Damaged, Reader, State, Value, Writer};
 use std::collections::VecDeque;
 
 /// Labels of the planners' random streams (see [`Rng::derive`]); the first planner's has this label only.
@@ -33,7 +34,7 @@ struct Seat {
 }
 
 /// Events of the planners.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 enum Handover {
     /// The first one loses its state.
     Fails,
@@ -62,6 +63,43 @@ pub(super) struct PlannerHost {
     losses: Rng,
     trace: Trace,
     counters: ControlCounters,
+}
+
+/// Planners that took their seats later are built as they were then.
+impl State for PlannerHost {
+    fn save(&self, to: &mut Writer) {
+        for Seat { planner, rng } in &self.seats {
+            planner.is_some().write(to);
+            planner.iter().for_each(|planner| planner.save(to));
+            rng.write(to);
+        }
+        self.handovers.write(to);
+        self.messages.write(to);
+        self.orders.write(to);
+        self.elections.write(to);
+        self.losses.write(to);
+        self.trace.write(to);
+        self.counters.write(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
+        for Seat { planner, rng } in &mut self.seats {
+            if bool::read(from)? {
+                let planner = planner.get_or_insert_with(|| self.scheme.planner(&mut self.layout.clone()));
+                State::load(planner, from)?;
+            } else {
+                *planner = None;
+            }
+            rng.load(from)?;
+        }
+        self.handovers.load(from)?;
+        self.messages.load(from)?;
+        self.orders.load(from)?;
+        self.elections.load(from)?;
+        self.losses.load(from)?;
+        self.trace.load(from)?;
+        self.counters.load(from)
+    }
 }
 
 impl PlannerHost {

@@ -3,7 +3,7 @@
 use ndnweir_core::strategy::NextHop;
 
 /// The next hops of every node for one prefix.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, ndnweir_state::Value)]
 pub(super) struct PrefixRoutes {
     /// By node: where its hops end.
     ends: Vec<u32>,

@@ -13,6 +13,7 @@ use ndnweir_core::units::{Duration, Time};
 use ndnweir_node::StrategyChoiceId;
 
 /// When to sample, and room for what is sampled.
+#[derive(ndnweir_state::State)]
 pub(super) struct Sampler {
     pub(super) source: u32,
     every: Duration,
@@ -25,6 +26,7 @@ pub(super) struct Sampler {
     shares: Vec<Share>,
     node_shares: Vec<(FaceId, f64)>,
     /// By scheme and prefix, whose strategy reports the shares of its name.
+    #[state(skip)]
     choices: Vec<Vec<StrategyChoiceId>>,
 }
 

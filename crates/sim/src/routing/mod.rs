@@ -11,7 +11,7 @@ use ndnweir_core::strategy::NextHop;
 use plan::Plan;
 
 /// Which directed links and nodes are up.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Availability {
     /// By channel.
     pub channels: Vec<bool>,

@@ -12,7 +12,7 @@ use ndnweir_core::units::Time;
 ///
 /// Both are one number, so that a schedule compares them at once: the instant in nanoseconds, below 2^48 (78 hours), and
 /// 16 bits of rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ndnweir_state::Value)]
 pub struct Due(u64);
 
 /// The rank of an event among those of its instant: the lowest comes first.

@@ -8,7 +8,7 @@ use super::{Due, Schedule};
 const PLAYERS: usize = 4;
 
 /// A match, on a cache line of its own. A player is the earliest event below it and the source that belongs to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 #[repr(align(64))]
 struct Match {
     due: [Due; PLAYERS],
@@ -31,7 +31,7 @@ impl Match {
 
 /// A complete tree of matches, from the final down, level by level: the winners of matches `4 m + 1` to `4 m + 4` meet
 /// in match `m`, and all sources play in the lowest level.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Tournament {
     matches: Vec<Match>,
     /// The seat of source 0, counted over all matches.

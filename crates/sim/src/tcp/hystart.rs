@@ -18,7 +18,7 @@ const LEAST_INCREASE: Duration = Duration::from_millis(4);
 const MOST_INCREASE: Duration = Duration::from_millis(16);
 
 /// One slow start.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, ndnweir_state::Value)]
 pub(super) struct HyStart {
     least: Option<Duration>,
     /// The round trip: when it began, the segment that ends it, its last acknowledgement of the train, its samples and

@@ -39,7 +39,7 @@ const QUIC_GAIN: f64 = 1.25;
 const LEAST_GROWTH: f64 = 0.05;
 
 /// How far CUBIC's start is.
-#[derive(Debug)]
+#[derive(Debug, ndnweir_state::Value)]
 pub(super) enum Beginning {
     SlowStart(HyStart),
     /// HyStart ended it, and nothing was lost yet.
@@ -48,7 +48,7 @@ pub(super) enum Beginning {
 }
 
 /// The state of a law.
-#[derive(Debug)]
+#[derive(Debug, ndnweir_state::Value)]
 pub(super) enum Law {
     Cubic(Box<cubic::Law>, Beginning),
     Reno(aimd::Law),

@@ -4,7 +4,7 @@ use super::{Ack, Segment};
 use std::collections::BTreeSet;
 
 /// The receiving end of a transfer, which acknowledges every segment.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 pub struct Receiver {
     next: u32,
     above: BTreeSet<u32>,

@@ -19,7 +19,7 @@ pub(super) enum Detection {
 }
 
 /// A segment.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Sent {
     at: Time,
     transmissions: u32,
@@ -32,7 +32,7 @@ struct Sent {
 }
 
 /// A segment that arrived for the first time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 pub(super) struct Acked {
     pub(super) number: u32,
     pub(super) sent: Time,
@@ -42,7 +42,7 @@ pub(super) struct Acked {
 }
 
 /// A transmission that counts as lost from now on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 pub(super) struct Lost {
     pub(super) number: u32,
     pub(super) sent: Time,
@@ -52,7 +52,7 @@ pub(super) struct Lost {
 }
 
 /// All of them.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, ndnweir_state::Value)]
 pub(super) struct Scoreboard {
     /// The segments from `first` on.
     window: VecDeque<Sent>,

@@ -27,7 +27,7 @@ const PERSISTENT: u64 = 3;
 const PROBES: u32 = 2;
 
 /// Counters of a sender.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ndnweir_state::Value)]
 pub struct SenderCounters {
     /// Segments sent, retransmissions included.
     pub sent: u64,
@@ -40,7 +40,7 @@ pub struct SenderCounters {
 }
 
 /// The sending end of a transfer.
-#[derive(Debug)]
+#[derive(Debug, ndnweir_state::Value)]
 pub struct Sender {
     law: Law,
     is_quic: bool,

@@ -3,22 +3,25 @@
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::Time;
 use ndnweir_sim::network::Network;
-use ndnweir_sim::observer::{ConsumerId, Delivery, DirectedLinkId, NodeId, Observer, PathId, Snapshot};
+use ndnweir_sim::observer::{ConsumerId, Delivery, DirectedLinkId, FlowEvent, NodeId, Observer, PathId, Snapshot};
 use ndnweir_sim::{Outcome, RunOptions, run};
+use ndnweir_state::State;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Hashes every observation, by its debug form.
-#[derive(Default)]
+#[derive(Default, ndnweir_state::Value)]
 pub struct Digest {
-    hasher: DefaultHasher,
+    hash: u64,
 }
 
 impl Digest {
     fn add(&mut self, what: &dyn std::fmt::Debug) {
-        format!("{what:?}").hash(&mut self.hasher);
+        let mut hasher = DefaultHasher::new();
+        (self.hash, format!("{what:?}")).hash(&mut hasher);
+        self.hash = hasher.finish();
     }
     pub fn get(&self) -> u64 {
-        self.hasher.finish()
+        self.hash
     }
 }
 
@@ -32,8 +35,17 @@ impl Observer for Digest {
     fn path(&mut self, path: PathId, links: &[DirectedLinkId]) {
         self.add(&(path, links));
     }
+    fn flow(&mut self, at: Time, consumer: ConsumerId, event: FlowEvent) {
+        self.add(&(at, consumer, event));
+    }
     fn sample(&mut self, snapshot: &Snapshot<'_>) {
         self.add(snapshot);
+    }
+    fn scheme_event(&mut self, at: Time, node: NodeId, key: &'static str, id: u64, value: f64) {
+        self.add(&(at, node, key, id, value));
+    }
+    fn state(&mut self) -> Option<&mut dyn State> {
+        Some(self)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Properties of every network: packet accounting holds, and the same seed gives the same run.
 
-mod networks;
+pub mod networks;
 
 use crate::common::Digest;
 use ndnweir_sim::network::Network;

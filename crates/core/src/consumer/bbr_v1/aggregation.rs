@@ -7,7 +7,7 @@ use crate::shared::bunch::Bunch;
 use crate::units::Time;
 
 /// The largest excess of the last one to two spans of some round trips.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 pub(super) struct Aggregation {
     bunch: Bunch,
     /// The largest excess of the span before and of this one.

@@ -6,7 +6,7 @@
 use super::Coupling;
 
 /// A path as the laws see it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, ndnweir_state::Value)]
 pub(super) struct Subflow {
     pub(super) window: f64,
     /// Smoothed, in s; above 0.

@@ -3,7 +3,7 @@
 use super::{AFTER_DRAIN, MAX_RATE, MIN_RATE, Params};
 use crate::units::{Duration, Time};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ndnweir_state::Value)]
 pub(super) enum State {
     /// Bandwidth filling: above, at and below the rate, for an interval each; which of them ends next.
     Filling(u8),
@@ -14,7 +14,7 @@ pub(super) enum State {
 }
 
 /// One path's rate.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub(super) struct Machine {
     state: State,
     /// In packets per second: that of the law, and that at which Interests leave.

@@ -51,7 +51,7 @@ const MIN_WINDOW: f64 = 4.0;
 /// The most Interests of a path whose interval is stored; the oldest then counts as lost. Ours.
 const MAX_STORED: usize = 1 << 15;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, ndnweir_state::Value)]
 enum Mode {
     /// Doubles until the utility falls; how often it may stay as it is.
     Starting(u32),
@@ -62,7 +62,7 @@ enum Mode {
 }
 
 /// The direction of the last decision.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, ndnweir_state::Value)]
 enum Direction {
     Up,
     Down,
@@ -70,14 +70,14 @@ enum Direction {
 }
 
 /// A rate at which a path sent, and the utility it had.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, ndnweir_state::Value)]
 struct Seen {
     rate: f64,
     utility: f64,
 }
 
 /// The learner.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub(super) struct Learner {
     mode: Mode,
     rate: f64,

@@ -16,7 +16,7 @@ const MAX_OUTPUTS: usize = 64;
 const LARGEST: f64 = 1e6;
 
 /// Outputs that are each a sum of all inputs times weights, and a bias.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Layer {
     /// A row for each output, with a number for each input.

@@ -25,7 +25,7 @@ use crate::units::{Duration, Time};
 const GROWN: Duration = Duration::from_micros(5);
 
 /// A search by trains.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Trains {
     params: Startup,
     probing: bool,

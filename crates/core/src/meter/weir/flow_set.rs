@@ -8,7 +8,7 @@ const PLACES: f64 = (64 * WORDS) as f64;
 /// Counts distinct flows of late by linear counting (K.-Y. Whang, B. T. Vander-Zanden, H. M. Taylor, "A linear-time
 /// probabilistic counting algorithm for database applications", ACM TODS 1990). Numbers of flows follow each other, so
 /// that up to 256 are exact.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 pub(super) struct FlowSet {
     now: [u64; WORDS],
     before: [u64; WORDS],

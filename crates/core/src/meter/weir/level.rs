@@ -31,7 +31,7 @@ const FEW_BITS: f64 = 400e3;
 const LEAST_TIME: f64 = 1e-3;
 
 /// The level of one egress link.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 pub(super) struct Level {
     /// In bit/s: the total rate that a flow on this link may have.
     pub(super) level: f64,
@@ -67,7 +67,7 @@ pub(super) struct Level {
 }
 
 /// What passed in this slot.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 struct Slot {
     /// Bits.
     bits: f64,

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 const MAX_ENTRIES: usize = 1 << 20;
 
 /// β and ε of one interface.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, ndnweir_state::Value)]
 pub(super) struct InterfaceState {
     /// Equation 1.
     pub(super) utilization: f64,
@@ -21,7 +21,7 @@ pub(super) struct InterfaceState {
 }
 
 /// What routers last measured.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 pub(super) struct Cache {
     states: BTreeMap<(RouterId, FaceId), InterfaceState>,
     rates: BTreeMap<(RouterId, PrefixId, FaceId), Rate>,

@@ -20,7 +20,7 @@ pub(super) fn cheapest(hops: &[NextHop]) -> Option<FaceId> {
 pub(super) type DataLink = (RouterId, FaceId);
 
 /// An interface to another router.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 pub(super) struct Interface {
     /// The router behind it; none behind an application.
     pub(super) neighbour: Option<RouterId>,
@@ -33,7 +33,7 @@ pub(super) struct Interface {
 }
 
 /// The next hops of one router for one prefix.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 pub(super) struct PrefixNextHops {
     /// As routing gave them.
     pub(super) routing: Vec<NextHop>,
@@ -71,7 +71,7 @@ impl PrefixNextHops {
 }
 
 /// One router.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 pub(super) struct Router {
     /// Interfaces that lead somewhere else.
     pub(super) faces: BTreeMap<FaceId, Interface>,
@@ -80,7 +80,7 @@ pub(super) struct Router {
 }
 
 /// All routers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 pub(super) struct RouterTable {
     routers: Vec<Router>,
     routes: usize,

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// Everything that fits.
@@ -29,7 +29,7 @@ const CYCLE: usize = 10;
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// State of the rule.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub(super) enum Gate {
     Open,
     Pie { target: f64, p: f64, delay: f64, updated: Time, burst: f64, cycle: Option<(Time, usize)>, rate: f64 },

@@ -34,7 +34,7 @@ const MOST_ROUNDS: usize = 4096;
 const SHARED: u32 = 1 << 31;
 
 /// A class of service, the most urgent first: CS7, CS6, EF, AF4, AF3, AF2, AF1, BE.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ndnweir_state::Value)]
 pub(super) struct Class(usize);
 
 impl Class {
@@ -52,6 +52,7 @@ impl Class {
 }
 
 /// An Interest whose turn it is.
+#[derive(ndnweir_state::Value)]
 pub(super) struct Turn {
     pub(super) packet: Packet,
     /// Expected of its Data.
@@ -60,6 +61,7 @@ pub(super) struct Turn {
     pub(super) is_penalised: bool,
 }
 
+#[derive(ndnweir_state::Value)]
 struct Flow {
     class: usize,
     queue: VecDeque<Packet>,
@@ -91,7 +93,7 @@ impl Flow {
     }
 }
 
-#[derive(Default)]
+#[derive(Default, ndnweir_state::Value)]
 struct ClassState {
     /// Keys of its flows, in the order of their turns, and whose turn it is.
     flows: Vec<u32>,
@@ -110,6 +112,7 @@ struct ClassState {
 }
 
 /// A link of known rate.
+#[derive(ndnweir_state::Value)]
 pub(super) struct Link {
     capacity: f64,
     flows: BTreeMap<u32, Flow>,

@@ -8,7 +8,7 @@ use crate::units::{Duration, Time};
 use std::collections::{BTreeMap, VecDeque};
 
 /// NFD's groups of faces in the order they are forwarded to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ndnweir_state::Value)]
 pub(super) enum Rank {
     Working,
     Unmeasured,
@@ -19,7 +19,7 @@ pub(super) enum Rank {
 pub(super) type Ranked = (Rank, Duration, u32, FaceId);
 
 /// A face, as one prefix uses it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub(super) struct FaceInfo {
     pub(super) face: FaceId,
     pub(super) rtt: RttEstimator,
@@ -55,7 +55,7 @@ impl FaceInfo {
 }
 
 /// A prefix.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 pub(super) struct Namespace {
     faces: Vec<FaceInfo>,
     /// When the next probe is due; none before the first Interest.
@@ -133,7 +133,7 @@ pub(super) enum ToProbe {
 pub(super) type Probed = (ToProbe, Duration, u32, FaceId);
 
 /// An Interest sent to a face that was not the first to answer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 pub(super) struct LateRecord {
     pub(super) face: FaceId,
     pub(super) nonce: u32,
@@ -144,7 +144,7 @@ pub(super) struct LateRecord {
 const MAX_LATE: usize = 4096;
 
 /// Slower answers that still count.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 pub(super) struct Late {
     names: BTreeMap<NameId, (Time, Vec<LateRecord>)>,
     /// Names in the order they were answered; one may occur again, or be gone.

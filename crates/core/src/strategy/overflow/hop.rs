@@ -19,7 +19,7 @@ const RETRY: Duration = Duration::from_millis(1000);
 const NEWEST: f64 = 0.125;
 
 /// Interests on their way, by when they were sent: an answer that nobody reports is forgotten with its epoch.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 pub(super) struct Outstanding {
     since: Time,
     now: u32,
@@ -53,7 +53,7 @@ impl Outstanding {
 }
 
 /// The least round trip of the last while.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Least {
     since: Time,
     now: Duration,
@@ -79,7 +79,7 @@ impl Least {
 }
 
 /// A next hop.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub(super) struct Hop {
     pub(super) face: FaceId,
     pub(super) cost: u32,

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Interests with a timer; further ones have none.
 const MAX_TIMERS: usize = 1 << 16;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 struct Pending {
     packet: Packet,
     prefix: PrefixId,
@@ -41,7 +41,7 @@ pub(super) struct Due {
 }
 
 /// The table.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
 pub(super) struct Retries {
     pending: BTreeMap<NameId, Pending>,
     deadlines: BTreeSet<(Time, NameId)>,
