@@ -37,6 +37,8 @@ pub(super) struct Level {
     pub(super) level: f64,
     /// What the fastest flow can reach, in bit/s.
     most: f64,
+    /// What flows that are held here shared at the last change, in bit/s.
+    free: f64,
     /// Of all that is offered, in bit/s.
     load: f64,
     /// The same, of the last slots alone.
@@ -92,6 +94,7 @@ impl Level {
         Level {
             level,
             most: level,
+            free: level,
             load,
             recent: 0.0,
             flows,
@@ -142,6 +145,8 @@ impl Level {
     pub(super) fn grant(&mut self, flow: FlowId, pace: f64, rtt: f64, capacity: f64, params: &Params) -> f64 {
         if pace <= NO_PACE && self.newcomers.saw(flow) {
             self.slot.new += 1.0;
+            // Those who are here hear of it in time: what they send on it comes no earlier than the newcomer's.
+            self.level = self.level.min(self.free / (self.bound + self.unstated() + self.new + self.slot.new));
         }
         self.told().min(self.reach(pace, rtt, capacity, params))
     }
@@ -205,6 +210,7 @@ impl Level {
         // Others wait in queues of their own.
         let own = waiting * (1.0 - (self.others / self.load.max(1.0)).min(1.0));
         let free = (params.utilization * capacity - params.drain * own / rtt).max(capacity * params.least);
+        self.free = free;
         let wanted = free / (self.bound + self.unstated() + self.new).max(1.0 / MOST);
         // What is counted is smooth already: only a rise, which flows have yet to follow, takes its time.
         let change = (wanted / self.level - 1.0).min(1.0);
