@@ -48,7 +48,9 @@ fn a_mark_cuts_to_a_part_of_what_was_delivered_until_the_window_has_grown_to_wha
             srtt: Duration::from_millis(40),
         };
         let now = Time::ZERO + Duration::from_millis(40 + segment);
-        let (sent, size, rtt) = (Time::ZERO, Bytes::new(1000), Some(Duration::from_millis(40)));
+        // The first waits for nothing, the others 10 ms.
+        let rtt = Some(Duration::from_millis(if segment == 0 { 30 } else { 40 }));
+        let (sent, size) = (Time::ZERO, Bytes::new(1000));
         let event = DataEvent { segment, sent, rtt, mark, size, fields: &fields, flight };
         consumer.on_data(&event, &mut Ctx { now, rng: &mut rng, trace: &mut trace });
         let mut stamped = Fields::default();
@@ -96,4 +98,54 @@ fn without_levels_it_is_bic_and_levels_that_stop_leave_what_was_delivered() {
     assert!(at(201, 1100, 0).2.is_some(), "not yet for a second");
     let (window, _, pace) = at(202, 1201, 0);
     assert!((1.0..4.0).contains(&window) && pace.is_none(), "{window}");
+}
+
+/// A consumer whose Data, 1000 B after 40 ms, bring these kbit/s, marks and soft levels from 40 ms on, one each 10 ms. What
+/// each leaves: the window, and from one Interest to the next in µs.
+fn after(data: &[(u32, u8, u32)]) -> Vec<(f64, Option<u64>)> {
+    let mut layout = FieldLayout::new();
+    let mut consumer = Weir::new(&Params::default(), &mut Env { layout: &mut layout });
+    let (mut rng, mut trace) = (Rng::derive(0, &[]), Trace::default());
+    let each = |(segment, &(kbps, mark, soft)): (u64, &(u32, u8, u32))| {
+        let mut fields = Fields::default();
+        fields.set(consumer.slots.rate, kbps);
+        fields.set(consumer.slots.soft, soft);
+        let (next_segment, highest_received) = (segment + 10, Some(segment));
+        let flight = Flight { in_flight: 10, next_segment, highest_received, srtt: Duration::from_millis(40) };
+        let now = Time::ZERO + Duration::from_millis(40 + 10 * segment);
+        let (sent, size, rtt) = (Time::ZERO, Bytes::new(1000), Some(Duration::from_millis(40)));
+        let event = DataEvent { segment, sent, rtt, mark, size, fields: &fields, flight };
+        consumer.on_data(&event, &mut Ctx { now, rng: &mut rng, trace: &mut trace });
+        (consumer.window(), consumer.pacing(&flight).map(|gap| gap.nanos() / 1000))
+    };
+    (0..).zip(data).map(each).collect()
+}
+
+// 8 Mbit/s are a Data of 1000 B each ms; within 40 ms of the first level half of that.
+#[test]
+fn a_newcomer_sends_half_of_its_pace_for_a_round_trip() {
+    let gaps: Vec<_> = after(&[(8000, 0, 8000); 5]).iter().map(|(_, gap)| *gap).collect();
+    assert_eq!(gaps, [Some(2000), Some(2000), Some(2000), Some(2000), Some(1000)]);
+}
+
+// Levels allow 3 · 40 + 1 Data. Round trips are the least one all the time.
+#[test]
+fn a_mark_says_nothing_while_levels_are_told_and_no_queue_shows() {
+    let windows = [8000, UNKNOWN].map(|soft| {
+        let mut data = [(8000, 0, soft); 20];
+        data[10].1 = 1;
+        after(&data).iter().map(|(window, _)| *window).collect::<Vec<_>>()
+    });
+    assert!(windows[0].iter().all(|window| (window - 121.0).abs() < 1e-6), "{windows:?}");
+    assert!(windows[1][10] < windows[1][9], "{windows:?}");
+}
+
+// 8000 bit in 4 s are 2 kbit/s.
+#[test]
+fn a_level_of_less_than_a_data_in_four_seconds_is_none() {
+    let told = |kbps| after(&[(kbps, 0, kbps)])[0].1;
+    assert_eq!([0, 1, 2].map(|kbps| told(kbps).is_some()), [false, false, true]);
+    let gaps: Vec<_> = after(&[(8000, 0, 8000), (1, 0, 1), (1, 0, 1)]).iter().map(|(_, gap)| *gap).collect();
+    assert_eq!(gaps[0], Some(2000));
+    assert!(gaps[1].is_some_and(|gap| gap < 100_000), "the window paces: {gaps:?}");
 }

@@ -77,6 +77,8 @@ mod tests {
         assert_eq!(set.count(), 1.0);
         set.pass(0.1, 0.1);
         assert_eq!(set.count(), 0.0);
+        set.saw(FlowId(3));
+        assert!(set.take(FlowId(3)) && !set.take(FlowId(3)) && set.count() == 0.0);
         (0..192).for_each(|flow| _ = set.saw(FlowId(flow)));
         assert!((set.count() - 354.9).abs() < 0.1);
         (0..255).for_each(|flow| _ = set.saw(FlowId(flow)));

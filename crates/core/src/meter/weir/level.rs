@@ -17,14 +17,13 @@ const MOST_FREE: f64 = 8.0;
 /// What a consumer states that knows no level yet, in bit/s: the least that a field says.
 pub(super) const NO_PACE: f64 = 1000.0;
 /// A flow that states a pace counts until it has been silent for one to two times as long as these bits take at the
-/// level: some six Data. One that is slower than the level counts by its rate, and is seen as often.
+/// level, some six Data: who is slower than the level counts by its rate, and is seen as often. And for a round trip, as
+/// windows come in bursts.
 const SILENT_BITS: f64 = 50e3;
-/// And for so many slots at least: what passes in one is chance.
+/// For so many slots at least: what passes in one is chance.
 const SILENT_SLOTS: f64 = 2.0;
-/// What is counted as silent by then is silent, in s.
+/// And for so many s at most, or four time constants.
 const SILENT: f64 = 2.0;
-/// A level rises with this part of the least time constant: flows that have gone are known to have.
-const RISE: f64 = 0.5;
 /// The highest pace is forgotten within so many s: who probes a link comes seldom.
 const FORGET: f64 = 2.0;
 /// Above this multiple of its target a link has no room for flows that are below the level.
@@ -196,12 +195,7 @@ impl Level {
 
     /// The time constant of what is counted, in s.
     fn time(&self, capacity: f64, params: &Params) -> f64 {
-        self.time_of(params.smoothing.secs(), capacity, params)
-    }
-
-    /// The same with this least.
-    fn time_of(&self, least: f64, capacity: f64, params: &Params) -> f64 {
-        least.max(FEW_BITS / capacity).max(self.rtt * params.round_trips).max(LEAST_TIME)
+        params.smoothing.secs().max(FEW_BITS / capacity).max(self.rtt * params.round_trips).max(LEAST_TIME)
     }
 
     /// Ends a slot of `elapsed` s.
@@ -229,7 +223,8 @@ impl Level {
         self.others += gain * (slot.others / elapsed - self.others);
         let most = self.stated.count();
         (self.flows, self.bound) = (self.flows.min(most), self.bound.min(most));
-        self.stated.pass(elapsed, (SILENT_BITS / self.level).min(SILENT.max(4.0 * time)).max(SILENT_SLOTS * elapsed));
+        let silent = (SILENT_BITS / self.level).max(self.rtt).min(SILENT.max(4.0 * time));
+        self.stated.pass(elapsed, silent.max(SILENT_SLOTS * elapsed));
         self.unstated.pass(elapsed, time);
         self.newcomers.pass(elapsed, unseen);
         let rtt = self.rtt.max(elapsed).max(params.smoothing.secs());
@@ -238,8 +233,7 @@ impl Level {
         self.free = (params.utilization * capacity - params.drain * own / rtt).max(capacity * params.least);
         // What is counted is smooth already: only a rise, which flows have yet to follow, takes its time.
         let change = (self.wanted() / self.level - 1.0).min(1.0);
-        let rise = self.time_of(RISE * params.smoothing.secs(), capacity, params);
-        let change = if change > 0.0 { change * (elapsed / rise).min(0.5) } else { change };
+        let change = if change > 0.0 { change * gain.min(0.5) } else { change };
         let target = params.utilization * capacity;
         self.most = self.reach(self.highest, self.rtt, capacity, params);
         self.level = (self.level * (1.0 + change)).clamp(params.least * capacity / MOST, MOST * capacity);
