@@ -60,6 +60,13 @@ const BURST: f64 = 2.0;
 const LOSS_MEMORY: f64 = 256.0;
 /// For so many round trips after the first level a lower one holds at once.
 const BEGINNING: u64 = 3;
+/// The part of its pace that a newcomer sends for one round trip: of others that begin within it none has been told.
+const FIRST: f64 = 0.5;
+/// Round trips up to this multiple of the least one show no queue, so that a mark says nothing where levels are told.
+const NO_QUEUE: f64 = 1.1;
+/// A level that leaves less than one Data in so many s is none: Interests live that long by default (4 s, NDN packet
+/// format), and a true level would come too seldom to correct a false one.
+const SLOWEST: f64 = 4.0;
 
 /// The consumer.
 #[derive(Clone, Debug, ndnweir_state::State)]
@@ -74,6 +81,8 @@ pub struct Weir {
     /// Whether Data say that a link on their way has no level.
     is_partial: bool,
     srtt: Duration,
+    /// The least round trip.
+    least: Option<Duration>,
     /// When the last Data came, and the last level.
     last: Time,
     told: Time,
@@ -131,6 +140,7 @@ impl Component for Weir {
             is_cut: false,
             is_partial: false,
             srtt: Duration::ZERO,
+            least: None,
             last: Time::ZERO,
             told: Time::ZERO,
             began: None,
@@ -179,6 +189,21 @@ impl Weir {
         self.sender.rate().is_some() && !self.is_cut && !self.is_partial
     }
 
+    /// Whether a mark says nothing, as all links on the way tell levels and nothing waits on them.
+    fn is_false_mark(&self) -> bool {
+        let is_empty = self.least.is_some_and(|least| self.srtt <= least.scale(NO_QUEUE));
+        is_empty && self.sender.rate().is_some() && !self.is_partial
+    }
+
+    /// In bit/s, what is sent at most.
+    fn limit(&self, now: Time) -> f64 {
+        let limit = BURST * self.window_rate();
+        match self.sender.rate().zip(self.began) {
+            Some((pace, began)) if now.since(began) < self.srtt => limit.min(FIRST * pace),
+            _ => limit,
+        }
+    }
+
     /// What the window comes to, in bit/s; no bound where levels hold.
     fn window_rate(&self) -> f64 {
         if self.levels_hold() || self.srtt == Duration::ZERO {
@@ -196,8 +221,13 @@ impl Consumer for Weir {
         self.round.on_data(ctx.now, self.srtt);
         let since = ctx.now.since(self.last).secs();
         self.last = ctx.now;
-        self.hear(&event.flight, |fallback| fallback.on_data(event, ctx));
-        if let Some(level) = of_field(event.fields.get(self.slots.rate)) {
+        self.least = event.rtt.into_iter().chain(self.least).min();
+        let mark = if self.is_false_mark() { 0 } else { event.mark };
+        self.hear(&event.flight, |fallback| fallback.on_data(&DataEvent { mark, ..*event }, ctx));
+        let slowest = 8.0 * self.sender.size() / SLOWEST;
+        let level = of_field(event.fields.get(self.slots.rate));
+        self.is_partial |= level.is_some_and(|level| level < slowest);
+        if let Some(level) = level.filter(|level| *level >= slowest) {
             self.is_partial = event.fields.get(self.slots.soft) == UNKNOWN;
             self.told = ctx.now;
             self.follow(level, since, ctx);
@@ -207,7 +237,7 @@ impl Consumer for Weir {
         let allowed = self.allowed().unwrap_or(MAX_WINDOW);
         self.is_cut &= self.fallback.window() < allowed;
         self.restart = self.restart.map(|window| window + 1.0).filter(|window| *window < allowed);
-        self.sender.limit(BURST * self.window_rate());
+        self.sender.limit(self.limit(ctx.now));
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) {
@@ -222,7 +252,7 @@ impl Consumer for Weir {
             }
         }
         self.hear(&event.flight, |fallback| fallback.on_congestion(event, ctx));
-        self.sender.limit(BURST * self.window_rate());
+        self.sender.limit(self.limit(ctx.now));
     }
 
     fn window(&self) -> f64 {
@@ -270,104 +300,4 @@ impl Consumer for Weir {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ctx::{Rng, Trace};
-    use crate::fields::FieldLayout;
-
-    // RTT 40 ms. The first level, 8 Mbit/s, is the pace, and 4 Mbit/s within three round trips after it at once. 10 ms later
-    // 100 Mbit/s count as 8, gain 10/50: 4 + 0.2 · 4 = 4.8. 110 ms later 2 Mbit/s: gain 110/150, 4.8 − 2.8 · 11/15 = 2.7467.
-    // Of 1000 B: 2.7467 Mbit/s · 40 ms = 13.733 packets, times 3, plus 1.
-    #[test]
-    fn the_pace_is_the_mean_of_the_levels_and_bounds_what_is_outstanding() {
-        let mut layout = FieldLayout::new();
-        let mut consumer = Weir::new(&Params::default(), &mut Env { layout: &mut layout });
-        let (mut rng, mut trace) = (Rng::derive(0, &[]), Trace::default());
-        let flight = Flight { in_flight: 1, srtt: Duration::from_millis(40), ..Flight::default() };
-        assert_eq!((consumer.window(), consumer.pacing(&flight)), (1.0, None));
-        let mut told = |ms: u64, kbps: u32| {
-            let mut fields = Fields::default();
-            fields.set(consumer.slots.rate, kbps);
-            let now = Time::ZERO + Duration::from_millis(ms);
-            let (sent, size, rtt) = (Time::ZERO, Bytes::new(1000), Some(Duration::from_millis(40)));
-            let event = DataEvent { segment: 0, sent, rtt, mark: 0, size, fields: &fields, flight };
-            consumer.on_data(&event, &mut Ctx { now, rng: &mut rng, trace: &mut trace });
-            let mut stamped = Fields::default();
-            consumer.stamp(1, &mut stamped);
-            (stamped.get(consumer.slots.rate), consumer.window())
-        };
-        let paces = [(40, 8000), (50, 4000), (60, 100_000), (170, 2000)].map(|(ms, kbps)| told(ms, kbps).0);
-        assert_eq!(paces, [8000, 4000, 4800, 2746]);
-        let (pace, window) = told(170, 0);
-        assert_eq!(pace, 2746, "a Data without a level changes nothing");
-        assert!((window - 42.2).abs() < 1e-6, "{window}");
-        assert_eq!(consumer.decreases(), 2);
-    }
-
-    // Levels allow 8 Mbit/s · 40 ms = 40 packets of 1000 B, times 3, plus 1. A Data each ms: 40 in a round trip. A mark with 50
-    // in flight: 0.8 · 40 = 32 packets, 6.4 Mbit/s, and Data let the window grow until it has 121 again.
-    #[test]
-    fn a_mark_cuts_to_a_part_of_what_was_delivered_until_the_window_has_grown_to_what_levels_allow() {
-        let mut layout = FieldLayout::new();
-        let mut consumer = Weir::new(&Params::default(), &mut Env { layout: &mut layout });
-        let (mut rng, mut trace) = (Rng::derive(0, &[]), Trace::default());
-        let mut told = |segment: u64, mark: u8| {
-            let mut fields = Fields::default();
-            fields.set(consumer.slots.rate, 8000);
-            let flight = Flight {
-                in_flight: 50,
-                next_segment: segment + 50,
-                highest_received: Some(segment),
-                srtt: Duration::from_millis(40),
-            };
-            let now = Time::ZERO + Duration::from_millis(40 + segment);
-            let (sent, size, rtt) = (Time::ZERO, Bytes::new(1000), Some(Duration::from_millis(40)));
-            let event = DataEvent { segment, sent, rtt, mark, size, fields: &fields, flight };
-            consumer.on_data(&event, &mut Ctx { now, rng: &mut rng, trace: &mut trace });
-            let mut stamped = Fields::default();
-            consumer.stamp(1, &mut stamped);
-            (consumer.window(), stamped.get(consumer.slots.rate), consumer.is_cut)
-        };
-        let before = (0..100).map(|segment| told(segment, 0)).last();
-        assert!(before.is_some_and(|(window, ..)| (window - 121.0).abs() < 1e-6));
-        assert_eq!(told(100, 1), (32.0, 6400, true));
-        let grown = (101..20_000).map(|segment| told(segment, 0)).take_while(|(_, _, is_cut)| *is_cut).count();
-        assert!((500..10_000).contains(&grown), "{grown}");
-        let (window, rate, _) = told(20_001, 0);
-        assert!((window - 121.0).abs() < 1e-6 && rate == 8000, "{window} {rate}");
-    }
-
-    #[test]
-    fn without_levels_it_is_bic_and_levels_that_stop_leave_what_was_delivered() {
-        let mut layout = FieldLayout::new();
-        let mut consumer = Weir::new(&Params::default(), &mut Env { layout: &mut layout });
-        let mut bic = <bic::Bic as Component>::new(&bic::Params::default(), &mut Env { layout: &mut layout });
-        let (mut rng, mut trace) = (Rng::derive(0, &[]), Trace::default());
-        let mut at = |segment: u64, ms: u64, kbps: u32| {
-            let mut fields = Fields::default();
-            fields.set(consumer.slots.rate, kbps);
-            let flight = Flight {
-                in_flight: 30,
-                next_segment: segment + 30,
-                highest_received: Some(segment),
-                srtt: Duration::from_millis(40),
-            };
-            let now = Time::ZERO + Duration::from_millis(ms);
-            let (sent, size, rtt) = (Time::ZERO, Bytes::new(1000), Some(Duration::from_millis(40)));
-            let event = DataEvent { segment, sent, rtt, mark: 0, size, fields: &fields, flight };
-            let mut ctx = Ctx { now, rng: &mut rng, trace: &mut trace };
-            bic.on_data(&event, &mut ctx);
-            consumer.on_data(&event, &mut ctx);
-            (consumer.window(), bic.window(), consumer.pacing(&flight))
-        };
-        for segment in 0..200 {
-            let (window, of_bic, pace) = at(segment, segment, 0);
-            assert_eq!((window, pace), (of_bic, None));
-        }
-        let (window, _, pace) = at(200, 200, 8000);
-        assert!((window - 121.0).abs() < 1e-6 && pace.is_some());
-        assert!(at(201, 1100, 0).2.is_some(), "not yet for a second");
-        let (window, _, pace) = at(202, 1201, 0);
-        assert!((1.0..4.0).contains(&window) && pace.is_none(), "{window}");
-    }
-}
+mod tests;

@@ -26,6 +26,16 @@ impl FlowSet {
         is_new
     }
 
+    /// Forgets a flow; whether it was there.
+    pub(super) fn take(&mut self, flow: FlowId) -> bool {
+        let place = flow.0 as usize % (64 * WORDS);
+        let (word, bit) = (place / 64, 1 << (place % 64));
+        let was_there = (self.now[word] | self.before[word]) & bit != 0;
+        self.now[word] &= !bit;
+        self.before[word] &= !bit;
+        was_there
+    }
+
     /// `elapsed` s have passed; flows count for one to two times `window` s after their last packet.
     pub(super) fn pass(&mut self, elapsed: f64, window: f64) {
         self.age += elapsed;
@@ -67,6 +77,8 @@ mod tests {
         assert_eq!(set.count(), 1.0);
         set.pass(0.1, 0.1);
         assert_eq!(set.count(), 0.0);
+        set.saw(FlowId(3));
+        assert!(set.take(FlowId(3)) && !set.take(FlowId(3)) && set.count() == 0.0);
         (0..192).for_each(|flow| _ = set.saw(FlowId(flow)));
         assert!((set.count() - 354.9).abs() < 0.1);
         (0..255).for_each(|flow| _ = set.saw(FlowId(flow)));

@@ -1,0 +1,151 @@
+use super::*;
+use crate::ctx::{Rng, Trace};
+use crate::fields::FieldLayout;
+
+// RTT 40 ms. The first level, 8 Mbit/s, is the pace, and 4 Mbit/s within three round trips after it at once. 10 ms later
+// 100 Mbit/s count as 8, gain 10/50: 4 + 0.2 · 4 = 4.8. 110 ms later 2 Mbit/s: gain 110/150, 4.8 − 2.8 · 11/15 = 2.7467.
+// Of 1000 B: 2.7467 Mbit/s · 40 ms = 13.733 packets, times 3, plus 1.
+#[test]
+fn the_pace_is_the_mean_of_the_levels_and_bounds_what_is_outstanding() {
+    let mut layout = FieldLayout::new();
+    let mut consumer = Weir::new(&Params::default(), &mut Env { layout: &mut layout });
+    let (mut rng, mut trace) = (Rng::derive(0, &[]), Trace::default());
+    let flight = Flight { in_flight: 1, srtt: Duration::from_millis(40), ..Flight::default() };
+    assert_eq!((consumer.window(), consumer.pacing(&flight)), (1.0, None));
+    let mut told = |ms: u64, kbps: u32| {
+        let mut fields = Fields::default();
+        fields.set(consumer.slots.rate, kbps);
+        let now = Time::ZERO + Duration::from_millis(ms);
+        let (sent, size, rtt) = (Time::ZERO, Bytes::new(1000), Some(Duration::from_millis(40)));
+        let event = DataEvent { segment: 0, sent, rtt, mark: 0, size, fields: &fields, flight };
+        consumer.on_data(&event, &mut Ctx { now, rng: &mut rng, trace: &mut trace });
+        let mut stamped = Fields::default();
+        consumer.stamp(1, &mut stamped);
+        (stamped.get(consumer.slots.rate), consumer.window())
+    };
+    let paces = [(40, 8000), (50, 4000), (60, 100_000), (170, 2000)].map(|(ms, kbps)| told(ms, kbps).0);
+    assert_eq!(paces, [8000, 4000, 4800, 2746]);
+    let (pace, window) = told(170, 0);
+    assert_eq!(pace, 2746, "a Data without a level changes nothing");
+    assert!((window - 42.2).abs() < 1e-6, "{window}");
+    assert_eq!(consumer.decreases(), 2);
+}
+
+// Levels allow 8 Mbit/s · 40 ms = 40 packets of 1000 B, times 3, plus 1. A Data each ms: 40 in a round trip. A mark with 50
+// in flight: 0.8 · 40 = 32 packets, 6.4 Mbit/s, and Data let the window grow until it has 121 again.
+#[test]
+fn a_mark_cuts_to_a_part_of_what_was_delivered_until_the_window_has_grown_to_what_levels_allow() {
+    let mut layout = FieldLayout::new();
+    let mut consumer = Weir::new(&Params::default(), &mut Env { layout: &mut layout });
+    let (mut rng, mut trace) = (Rng::derive(0, &[]), Trace::default());
+    let mut told = |segment: u64, mark: u8| {
+        let mut fields = Fields::default();
+        fields.set(consumer.slots.rate, 8000);
+        let flight = Flight {
+            in_flight: 50,
+            next_segment: segment + 50,
+            highest_received: Some(segment),
+            srtt: Duration::from_millis(40),
+        };
+        let now = Time::ZERO + Duration::from_millis(40 + segment);
+        // The first waits for nothing, the others 10 ms.
+        let rtt = Some(Duration::from_millis(if segment == 0 { 30 } else { 40 }));
+        let (sent, size) = (Time::ZERO, Bytes::new(1000));
+        let event = DataEvent { segment, sent, rtt, mark, size, fields: &fields, flight };
+        consumer.on_data(&event, &mut Ctx { now, rng: &mut rng, trace: &mut trace });
+        let mut stamped = Fields::default();
+        consumer.stamp(1, &mut stamped);
+        (consumer.window(), stamped.get(consumer.slots.rate), consumer.is_cut)
+    };
+    let before = (0..100).map(|segment| told(segment, 0)).last();
+    assert!(before.is_some_and(|(window, ..)| (window - 121.0).abs() < 1e-6));
+    assert_eq!(told(100, 1), (32.0, 6400, true));
+    let grown = (101..20_000).map(|segment| told(segment, 0)).take_while(|(_, _, is_cut)| *is_cut).count();
+    assert!((500..10_000).contains(&grown), "{grown}");
+    let (window, rate, _) = told(20_001, 0);
+    assert!((window - 121.0).abs() < 1e-6 && rate == 8000, "{window} {rate}");
+}
+
+#[test]
+fn without_levels_it_is_bic_and_levels_that_stop_leave_what_was_delivered() {
+    let mut layout = FieldLayout::new();
+    let mut consumer = Weir::new(&Params::default(), &mut Env { layout: &mut layout });
+    let mut bic = <bic::Bic as Component>::new(&bic::Params::default(), &mut Env { layout: &mut layout });
+    let (mut rng, mut trace) = (Rng::derive(0, &[]), Trace::default());
+    let mut at = |segment: u64, ms: u64, kbps: u32| {
+        let mut fields = Fields::default();
+        fields.set(consumer.slots.rate, kbps);
+        let flight = Flight {
+            in_flight: 30,
+            next_segment: segment + 30,
+            highest_received: Some(segment),
+            srtt: Duration::from_millis(40),
+        };
+        let now = Time::ZERO + Duration::from_millis(ms);
+        let (sent, size, rtt) = (Time::ZERO, Bytes::new(1000), Some(Duration::from_millis(40)));
+        let event = DataEvent { segment, sent, rtt, mark: 0, size, fields: &fields, flight };
+        let mut ctx = Ctx { now, rng: &mut rng, trace: &mut trace };
+        bic.on_data(&event, &mut ctx);
+        consumer.on_data(&event, &mut ctx);
+        (consumer.window(), bic.window(), consumer.pacing(&flight))
+    };
+    for segment in 0..200 {
+        let (window, of_bic, pace) = at(segment, segment, 0);
+        assert_eq!((window, pace), (of_bic, None));
+    }
+    let (window, _, pace) = at(200, 200, 8000);
+    assert!((window - 121.0).abs() < 1e-6 && pace.is_some());
+    assert!(at(201, 1100, 0).2.is_some(), "not yet for a second");
+    let (window, _, pace) = at(202, 1201, 0);
+    assert!((1.0..4.0).contains(&window) && pace.is_none(), "{window}");
+}
+
+/// A consumer whose Data, 1000 B after 40 ms, bring these kbit/s, marks and soft levels from 40 ms on, one each 10 ms. What
+/// each leaves: the window, and from one Interest to the next in µs.
+fn after(data: &[(u32, u8, u32)]) -> Vec<(f64, Option<u64>)> {
+    let mut layout = FieldLayout::new();
+    let mut consumer = Weir::new(&Params::default(), &mut Env { layout: &mut layout });
+    let (mut rng, mut trace) = (Rng::derive(0, &[]), Trace::default());
+    let each = |(segment, &(kbps, mark, soft)): (u64, &(u32, u8, u32))| {
+        let mut fields = Fields::default();
+        fields.set(consumer.slots.rate, kbps);
+        fields.set(consumer.slots.soft, soft);
+        let (next_segment, highest_received) = (segment + 10, Some(segment));
+        let flight = Flight { in_flight: 10, next_segment, highest_received, srtt: Duration::from_millis(40) };
+        let now = Time::ZERO + Duration::from_millis(40 + 10 * segment);
+        let (sent, size, rtt) = (Time::ZERO, Bytes::new(1000), Some(Duration::from_millis(40)));
+        let event = DataEvent { segment, sent, rtt, mark, size, fields: &fields, flight };
+        consumer.on_data(&event, &mut Ctx { now, rng: &mut rng, trace: &mut trace });
+        (consumer.window(), consumer.pacing(&flight).map(|gap| gap.nanos() / 1000))
+    };
+    (0..).zip(data).map(each).collect()
+}
+
+// 8 Mbit/s are a Data of 1000 B each ms; within 40 ms of the first level half of that.
+#[test]
+fn a_newcomer_sends_half_of_its_pace_for_a_round_trip() {
+    let gaps: Vec<_> = after(&[(8000, 0, 8000); 5]).iter().map(|(_, gap)| *gap).collect();
+    assert_eq!(gaps, [Some(2000), Some(2000), Some(2000), Some(2000), Some(1000)]);
+}
+
+// Levels allow 3 · 40 + 1 Data. Round trips are the least one all the time.
+#[test]
+fn a_mark_says_nothing_while_levels_are_told_and_no_queue_shows() {
+    let windows = [8000, UNKNOWN].map(|soft| {
+        let mut data = [(8000, 0, soft); 20];
+        data[10].1 = 1;
+        after(&data).iter().map(|(window, _)| *window).collect::<Vec<_>>()
+    });
+    assert!(windows[0].iter().all(|window| (window - 121.0).abs() < 1e-6), "{windows:?}");
+    assert!(windows[1][10] < windows[1][9], "{windows:?}");
+}
+
+// 8000 bit in 4 s are 2 kbit/s.
+#[test]
+fn a_level_of_less_than_a_data_in_four_seconds_is_none() {
+    let told = |kbps| after(&[(kbps, 0, kbps)])[0].1;
+    assert_eq!([0, 1, 2].map(|kbps| told(kbps).is_some()), [false, false, true]);
+    let gaps: Vec<_> = after(&[(8000, 0, 8000), (1, 0, 1), (1, 0, 1)]).iter().map(|(_, gap)| *gap).collect();
+    assert_eq!(gaps[0], Some(2000));
+    assert!(gaps[1].is_some_and(|gap| gap < 100_000), "the window paces: {gaps:?}");
+}

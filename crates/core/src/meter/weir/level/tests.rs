@@ -1,0 +1,206 @@
+use super::*;
+
+const C: f64 = 10e6;
+
+/// A slot of 10 ms with flows of (pace, bits), after which `offered` bits were offered since the start.
+fn slot(level: &mut Level, flows: &[(f64, f64)], offered: &mut u64, waiting: f64) {
+    for (flow, &(pace, bits)) in (100..).zip(flows) {
+        level.count(FlowId(flow), bits, Some(pace), 0.02, 0.1);
+        *offered += bits as u64;
+    }
+    level.update(0.01, C, *offered, waiting, &Params::default());
+}
+
+// C = 10 Mbit/s, target 9.9. Two flows of 4.95 Mbit/s fill 10 ms with 49 500 bit each. Gain 0.01/0.1 = 0.1. Flows 0.1 ·
+// 2; bound: each counts 4.95/10 < 0.8 as that, 0.1 · 0.99; wanted = 9.9/0.099 = 100 Mbit/s: the level, 10 at first,
+// rises by its most, 0.1 · 1. The highest pace, 4.95, could reach
+// its part, 9.9/0.2, up to the target.
+#[test]
+fn one_slot_is_as_computed_by_hand() {
+    let (mut level, mut offered) = (Level::new(C, 0), 0);
+    slot(&mut level, &[(4.95e6, 49_500.0); 2], &mut offered, 0.0);
+    assert!((level.flows - 0.2).abs() < 1e-12 && (level.bound - 0.099).abs() < 1e-12);
+    assert!((level.level - 11e6).abs() < 1e-3 && (level.most - 9.9e6).abs() < 1e-3, "{level:?}");
+    assert!((level.rtt - (0.1 + 0.1 * (0.02 - 0.1))).abs() < 1e-12);
+}
+
+#[test]
+fn flows_that_are_held_here_share_the_link_and_those_held_elsewhere_leave_the_rest() {
+    for (others, each) in [(&[][..], 4.95e6), (&[(1e6, 1e4)][..], 4.45e6)] {
+        let (mut level, mut offered) = (Level::new(C, 0), 0);
+        let mut pace = 1e6;
+        for _ in 0..3000 {
+            let mut flows = vec![(pace, pace * 0.01); 2];
+            flows.extend_from_slice(others);
+            slot(&mut level, &flows, &mut offered, 0.0);
+            // A flow that follows within two round trips.
+            pace += 0.25 * (level.grant(FlowId(0), pace, 0.02, C, &Params::default()) - pace);
+        }
+        assert!((pace / each - 1.0).abs() < 0.02, "{pace} for {each}");
+    }
+}
+
+// 9.9 Mbit/s for the first that asks, half for the second, a third for the third.
+#[test]
+fn newcomers_share_with_each_other_before_they_are_counted() {
+    let mut level = Level::new(C, 0);
+    let told = [1, 2, 3].map(|flow| level.grant(FlowId(flow), NO_PACE, 0.0, C, &Params::default()) / 1e6);
+    assert!(told.iter().zip([9.9, 4.95, 3.3]).all(|(told, wanted)| (told - wanted).abs() < 1e-9), "{told:?}");
+    let again = [1, 2, 3].map(|flow| level.grant(FlowId(flow), NO_PACE, 0.0, C, &Params::default()) / 1e6);
+    assert_eq!(again, [told[2]; 3], "each counts once");
+}
+
+// A flow of 20 Mbit/s of which a hundredth passes here could have 9.9/0.01 = 990 Mbit/s if it stayed a hundredth. It is told
+// a step: f = 8, as the load is 0.2 of 9.9, 20 · (1 + 0.5 · 0.02/0.12 · 8) = 33.3. Beside it one of 1 Mbit/s: the target.
+#[test]
+fn a_flow_of_which_little_passes_is_told_a_step_and_not_what_its_part_could_fill() {
+    let (mut level, mut offered) = (Level::new(C, 0), 0);
+    for _ in 0..2000 {
+        slot(&mut level, &[(20e6, 0.2e4)], &mut offered, 0.0);
+    }
+    let reach = [20e6, 1e6].map(|pace| level.reach(pace, 0.02, C, &Params::default()) / 1e6);
+    assert!((reach[0] - 33.333).abs() < 0.01 && (reach[1] - 9.9).abs() < 1e-9, "{reach:?}");
+}
+
+// 20 flows of 0.495 Mbit/s fill the target. One of 0.9, above its twentieth, keeps that while nothing is free; one of 0.4 is
+// told its twentieth.
+#[test]
+fn on_a_full_link_flows_grow_up_to_their_equal_part_alone() {
+    let (mut level, mut offered) = (Level::new(C, 0), 0);
+    for _ in 0..2000 {
+        slot(&mut level, &[(0.495e6, 4950.0); 20], &mut offered, 0.0);
+    }
+    let reach = [0.9e6, 0.4e6].map(|pace| level.reach(pace, 0.02, C, &Params::default()) / 1e6);
+    assert!((reach[0] - 0.9).abs() < 1e-3 && (reach[1] - 0.495).abs() < 1e-3, "{reach:?}");
+}
+
+// 50 kB wait: 0.25 · 400 000 bit / 0.1 s = 1 Mbit/s less for the flow.
+#[test]
+fn a_queue_is_given_back_within_round_trips() {
+    let settled = |waiting| {
+        let (mut level, mut offered, mut pace) = (Level::new(C, 0), 0, 9.9e6);
+        for _ in 0..2000 {
+            slot(&mut level, &[(pace, pace * 0.01)], &mut offered, waiting);
+            pace = level.grant(FlowId(0), pace, 0.02, C, &Params::default());
+        }
+        pace / 1e6
+    };
+    let (empty, full) = (settled(0.0), settled(400_000.0));
+    assert!((empty - 9.9).abs() < 0.1 && (full - 8.9).abs() < 0.1, "{empty} {full}");
+}
+
+// Two others take whatever is left of the link, and state no pace: each counts as one flow, 9.9/3 Mbit/s.
+#[test]
+fn flows_without_a_pace_get_no_more_than_a_level_each() {
+    let (mut level, mut offered, mut pace) = (Level::new(C, 0), 0, 9.9e6);
+    for _ in 0..3000 {
+        let rest = ((C - pace) * 0.01).max(0.0);
+        for flow in [7, 8] {
+            level.count(FlowId(flow), rest / 2.0, None, 0.0, 0.1);
+        }
+        offered += rest as u64;
+        slot(&mut level, &[(pace, pace * 0.01)], &mut offered, 0.0);
+        pace += 0.25 * (level.grant(FlowId(0), pace, 0.02, C, &Params::default()) - pace);
+    }
+    assert!((pace / 3.3e6 - 1.0).abs() < 0.05, "{pace} {level:?}");
+}
+
+// At 0.9 of the level and above a flow counts in full, below 0.8 by its pace, in between on a line: 0.85 as 0.9.
+#[test]
+fn flows_near_the_level_count_in_full() {
+    let weights = [2.0, 1.0, 0.9, 0.85, 0.8, 0.5, 0.0].map(|ratio| weight(ratio, 0.1));
+    assert!(weights.iter().zip([1.0, 1.0, 1.0, 0.9, 0.8, 0.5, 0.0]).all(|(is, wanted)| (is - wanted).abs() < 1e-9));
+}
+
+// Ten flows of 0.1 Mbit/s, load 1 of a target of 9.9: free 8, rtt 0.02, τ 0.1. Each may have its tenth, 0.99, or x · (1 + g ·
+// 0.02/0.12 · 8): for x = 0.9 and g = 0.5 that is 1.5. On a full link, load 9.9 of it, f = `catch-up`: 0.99 · (1 + 0.5 · 0.02/0.12
+// · 0.5) = 1.03125. With 10 Gbit waiting flows get `least` · C, shared by ten.
+#[test]
+fn growth_catch_up_and_least_set_what_flows_may_have() {
+    let settled = |each: f64, waiting: f64, params: &Params| {
+        let (mut level, mut offered) = (Level::new(C, 0), 0);
+        for _ in 0..2000 {
+            for flow in 0..10 {
+                level.count(FlowId(flow), each * 0.01, Some(each), 0.02, 0.1);
+            }
+            offered += (each * 0.1) as u64;
+            level.update(0.01, C, offered, waiting, params);
+        }
+        level
+    };
+    let with = |change: fn(&mut Params)| {
+        let mut params = Params::default();
+        change(&mut params);
+        params
+    };
+    for (params, wanted) in [(Params::default(), 1.5e6), (with(|p| p.growth = 1.0), 2.1e6)] {
+        let reach = settled(0.1e6, 0.0, &params).reach(0.9e6, 0.02, C, &params);
+        assert!((reach / wanted - 1.0).abs() < 1e-6, "{reach} {wanted}");
+    }
+    for (params, wanted) in [(Params::default(), 1.03125e6), (with(|p| p.catch_up = 1.0), 1.0725e6)] {
+        let reach = settled(0.99e6, 0.0, &params).reach(0.99e6, 0.02, C, &params);
+        assert!((reach / wanted - 1.0).abs() < 1e-3, "{reach} {wanted}");
+    }
+    for (params, wanted) in [(Params::default(), 0.05e6), (with(|p| p.least = 0.1), 0.1e6)] {
+        let level = settled(0.99e6, 1e10, &params).level;
+        assert!((level / wanted - 1.0).abs() < 1e-3, "{level} {wanted}");
+    }
+}
+
+// Two honest flows and one that sends 1 Mbit/s and states 2 kbit/s, as if it were 500 flows: it counts as what it sends,
+// (9.9 − 1)/2, since its pace is below the level; of all flows at most 1.1 times as many count as there are.
+#[test]
+fn who_states_too_little_counts_as_what_it_sends() {
+    let (mut level, mut offered, mut pace) = (Level::new(C, 0), 0, 1e6);
+    for _ in 0..3000 {
+        level.count(FlowId(2), 1e4, Some(2e3), 0.02, 0.1);
+        offered += 10_000;
+        slot(&mut level, &[(pace, pace * 0.01); 2], &mut offered, 0.0);
+        pace += 0.25 * (level.grant(FlowId(1), pace, 0.02, C, &Params::default()) - pace);
+    }
+    assert!((pace / 4.45e6 - 1.0).abs() < 0.02, "{pace}");
+    assert!(level.flows <= 3.3 + 1e-9, "{}", level.flows);
+}
+
+#[test]
+fn what_a_liar_states_leaves_the_level_finite_and_bounded() {
+    let (mut level, mut offered) = (Level::new(C, 0), 0);
+    for i in 0..2000 {
+        let pace = [1e3, 4.3e15, 0.0, 5e6][i % 4];
+        slot(&mut level, &[(pace, 9e4), (5e6, 5e4)], &mut offered, [0.0, 1e12][i % 2]);
+        let told = level.grant(FlowId(0), pace, 0.02, C, &Params::default());
+        assert!(told.is_finite() && told > 0.0 && level.level <= MOST * C, "{level:?}");
+    }
+}
+
+// One flow of 9.9 Mbit/s fills the link and is held there: a level of 9.9, m = 1. The newcomer makes it 9.9/2 at once, not at the end of the slot;
+// with its first packet by that pace it is one of two flows, and none of the newcomers any more.
+#[test]
+fn a_newcomer_lowers_the_level_at_once_and_counts_once() {
+    let (mut level, mut offered) = (Level::new(C, 0), 0);
+    for _ in 0..2000 {
+        slot(&mut level, &[(9.9e6, 99_000.0)], &mut offered, 0.0);
+    }
+    (level.level, level.bound) = (9.9e6, 1.0);
+    level.grant(FlowId(7), NO_PACE, 0.0, C, &Params::default());
+    assert!((level.level / 4.95e6 - 1.0).abs() < 1e-3 && level.new == 1.0, "{level:?}");
+    for _ in 0..2 {
+        level.count(FlowId(7), 8528.0, Some(4.95e6), 0.02, 0.1);
+        assert!((level.flows - 2.0).abs() < 1e-3 && (level.bound - 2.0).abs() < 1e-3 && level.new == 0.0);
+    }
+}
+
+// A round trip of 20 ms, two slots, and 50 kbit at 4.95 Mbit/s are 10 ms: who is silent for two to four slots is
+// forgotten with the next change. What is counted alone would have 1.54 flows then, 0.9⁶ of the one that has gone.
+#[test]
+fn who_is_silent_is_forgotten_before_a_time_constant_has_passed() {
+    let (mut level, mut offered) = (Level::new(C, 0), 0);
+    for _ in 0..2000 {
+        slot(&mut level, &[(4.95e6, 49_500.0); 2], &mut offered, 0.0);
+    }
+    assert!((level.flows - 2.0).abs() < 1e-3, "{level:?}");
+    for _ in 0..6 {
+        slot(&mut level, &[(4.95e6, 49_500.0)], &mut offered, 0.0);
+    }
+    assert!(level.flows <= 1.0 && level.bound <= 1.0, "{level:?}");
+}
