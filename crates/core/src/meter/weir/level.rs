@@ -17,11 +17,12 @@ const MOST_FREE: f64 = 8.0;
 /// What a consumer states that knows no level yet, in bit/s: the least that a field says.
 pub(super) const NO_PACE: f64 = 1000.0;
 /// A flow that states a pace counts until it has been silent for one to two times as long as these bits take at the
-/// level, some six Data: who is slower than the level counts by its rate, and is seen as often. And for a round trip, as
-/// windows come in bursts.
+/// level, some six Data: who is slower than the level counts by its rate, and is seen as often.
 const SILENT_BITS: f64 = 50e3;
 /// For so many slots at least: what passes in one is chance.
 const SILENT_SLOTS: f64 = 2.0;
+/// And in mean round trips: windows come in bursts, and a flow may wait for a whole one.
+const SILENT_ROUND_TRIPS: f64 = 2.0;
 /// And for so many s at most, or four time constants.
 const SILENT: f64 = 2.0;
 /// The highest pace is forgotten within so many s: who probes a link comes seldom.
@@ -223,7 +224,7 @@ impl Level {
         self.others += gain * (slot.others / elapsed - self.others);
         let most = self.stated.count();
         (self.flows, self.bound) = (self.flows.min(most), self.bound.min(most));
-        let silent = (SILENT_BITS / self.level).max(self.rtt).min(SILENT.max(4.0 * time));
+        let silent = (SILENT_BITS / self.level).max(SILENT_ROUND_TRIPS * self.rtt).min(SILENT.max(4.0 * time));
         self.stated.pass(elapsed, silent.max(SILENT_SLOTS * elapsed));
         self.unstated.pass(elapsed, time);
         self.newcomers.pass(elapsed, unseen);
