@@ -41,8 +41,8 @@ use std::collections::BTreeMap;
 const MAX_SIZE: usize = 20_000_000;
 /// Beyond this number of flows times links, [`large`] solves the problem instead of [`filling`].
 const MAX_SIZE_OF_FILLING: usize = 100_000;
-/// Limit on the work for a large network, in elementary operations: about ten seconds.
-const MAX_WORK: u64 = 4_000_000_000;
+/// Limit on the work for a large network, in elementary operations: from 10 to 20 seconds.
+const MAX_WORK: u64 = 14_000_000_000;
 /// The same limit for successive linear programs: for the largest total, which is only a remark, for loads without
 /// unnecessary detours, and if the simplex of [`filling`] fails.
 const MAX_SIZE_OF_PROGRAMS: usize = 5_000;

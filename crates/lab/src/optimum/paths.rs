@@ -120,6 +120,14 @@ impl<'a> Paths<'a> {
         sum.into_iter().collect()
     }
 
+    /// By hop, the parts of links' capacities that a unit of rate takes; hops over a link without capacity take none.
+    pub(super) fn parts(&self, capacities: &[f64]) -> Vec<Vec<(usize, f64)>> {
+        let parts = |charges: &Vec<(usize, f64)>| -> Vec<(usize, f64)> {
+            charges.iter().filter(|(l, _)| capacities[*l] > 0.0).map(|(l, v)| (*l, v / capacities[*l])).collect()
+        };
+        self.charges.iter().map(parts).collect()
+    }
+
     /// The cost of a payload bit on each hop at these prices of links.
     pub(super) fn costs(&self, prices: &[f64]) -> Vec<f64> {
         self.charges.iter().map(|c| c.iter().map(|(l, weight)| weight * prices[*l]).sum()).collect()

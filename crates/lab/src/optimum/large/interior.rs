@@ -11,8 +11,6 @@ use super::super::paths::{Path, Paths};
 use super::search::Search;
 use super::steps::HOP_WORK;
 
-/// The duality gap at which it ends, relative to the value of all capacities.
-const GAP: f64 = 1e-3;
 /// Maximum number of steps of Newton's method.
 const MAX_STEPS: usize = 60;
 /// How far the products of variables and their reduced costs fall in a step.
@@ -99,19 +97,20 @@ fn add(entries: &[(u32, f64)], factor: f64, dense: &mut [f64]) {
 }
 
 /// Paths over which rates are nearly the fairest, and the prices of links, within an amount of work. `first` are paths
-/// of groups of flows.
+/// of groups of flows. It ends at a duality gap relative to the value of all capacities.
 pub(super) fn start(
     problem: &Problem,
     paths: &Paths,
     search: &mut Search,
     groups: &[Vec<usize>],
     first: Vec<Vec<Path>>,
+    end: f64,
     most: u64,
 ) -> Start {
     let mut interior = Interior::new(problem, paths, groups, first, most);
     for _ in 0..MAX_STEPS {
         let gap = interior.gap();
-        let open = gap > GAP * interior.worth() && interior.work < most;
+        let open = gap > end * interior.worth() && interior.work < most;
         if !(open && interior.step(gap)) {
             break;
         }

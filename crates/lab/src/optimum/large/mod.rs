@@ -11,14 +11,18 @@
 //! method with a parametric right-hand side, Gass and Saaty, *Naval Research Logistics Quarterly* 2, 1955).
 //!
 //! A network in which this takes more than a part of the allowed work is started again with the many paths and the
-//! costs that an interior-point method gives ([`interior`]): where most links end full, that saves most steps.
+//! costs that an interior-point method gives ([`interior`]): where most links end full, that saves most steps. With
+//! more than [`MAX_FLOWS`] flows it is approximated instead ([`approximation`]).
 //!
 //! Links are wider than they are by fractions of up to [`MAX_EXCESS`], all different, which breaks ties. Rates are
 //! those of the wider links, so they exceed the exact ones by about as much; [`super::certificate`] judges them with
 //! the true capacities.
 
+pub(super) mod approximation;
 mod factors;
+mod game;
 mod interior;
+mod matrix;
 mod search;
 mod steps;
 
@@ -36,7 +40,7 @@ use std::collections::BTreeMap;
 const PERTURBATION: f64 = 1e-6;
 /// The fraction by which a limit is relaxed after it has ended a level, so that it does not end the next one too.
 const RELAXATION: f64 = 1e-6;
-/// The largest fraction by which a link is wider; the certificate allows 10⁻⁴.
+/// The largest fraction by which a link is wider; the certificate allows 5·10⁻⁴.
 const MAX_EXCESS: f64 = 3e-5;
 /// Open flows whose price is below this fraction of the highest price of an open flow remain open.
 const DUAL_TOLERANCE: f64 = 1e-3;
@@ -46,10 +50,14 @@ const COST_SPREAD: f64 = 0.2;
 const LOAD_COST: f64 = 0.1;
 /// What a link costs in addition to its price in the interior-point method, of which the mean is one.
 const MIN_COST: f64 = 0.01;
-/// The part of the allowed work, one over this, after which the interior-point method is asked for paths; and the part
-/// of the rest that it may take.
-const FIRST_PART: u64 = 8;
+/// The part of the allowed work, one over this, after which the interior-point method is asked for paths; the part that
+/// the simplex then has; the part of that which the method may take, and the gap at which it ends.
+const FIRST_PART: u64 = 28;
+const PREPARED_PART: u64 = 4;
 const INTERIOR_PART: u64 = 2;
+const START_GAP: f64 = 1e-3;
+/// The number of flows beyond which rates are approximated then.
+const MAX_FLOWS: usize = 450;
 /// No position, no group.
 const NONE: u32 = u32::MAX;
 
@@ -91,6 +99,8 @@ struct Large<'a> {
     open: Vec<bool>,
     rate: Vec<f64>,
     level: f64,
+    /// The level above which it ends.
+    highest: f64,
     link_cost: Vec<f64>,
     /// Prices of rows that give the least total cost.
     prices: Vec<f64>,
@@ -107,39 +117,47 @@ struct Large<'a> {
 /// The max-min fair allocation, within an amount of work that is counted in elementary operations.
 pub(super) fn fill(problem: &Problem, most: u64) -> Result<Allocation, SolverError> {
     let part = most / FIRST_PART;
-    match attempt(problem, part, false) {
-        Err(SolverError::Work { .. } | SolverError::Singular) => attempt(problem, most - part, true),
+    match exact(problem, part, false) {
+        Err(SolverError::Work { .. } | SolverError::Singular) if problem.flows.len() > MAX_FLOWS => {
+            approximation::fill(problem, most - part)
+        }
+        Err(SolverError::Work { .. } | SolverError::Singular) => exact(problem, most / PREPARED_PART, true),
         result => result,
     }
 }
 
-/// The same with few paths to start from, or `prepared` by the interior-point method.
-pub(super) fn attempt(problem: &Problem, most: u64, prepared: bool) -> Result<Allocation, SolverError> {
-    let mut large = Large::new(problem, most, prepared)?;
-    let levels = large.run()?;
+/// The allocation by the simplex alone, with few paths to start from, or `prepared` by the interior-point method.
+pub(super) fn exact(problem: &Problem, most: u64, prepared: bool) -> Result<Allocation, SolverError> {
+    let mut search = Search::new(problem.nodes);
+    let paths = Paths::without_paths(problem);
+    let (groups, first) = groups(problem, &paths, &mut search);
+    let start = match prepared {
+        true => interior::start(problem, &paths, &mut search, &groups, first, START_GAP, most / INTERIOR_PART),
+        false => Start { paths: first, prices: Vec::new(), work: 0 },
+    };
+    // The work of a start contains its searches.
+    search.work = if prepared { 0 } else { search.work };
+    let capacities = problem.links.iter().map(|l| l.rate.mbps()).collect();
+    let mut large = Large::new(problem, groups, capacities, &start, search, most.saturating_sub(start.work))?;
+    let mut levels = Vec::new();
+    while let Some((_, level)) = large.level()? {
+        levels.push(level);
+    }
     Ok(large.allocation(levels))
 }
 
 impl<'a> Large<'a> {
-    fn new(problem: &'a Problem, most: u64, prepared: bool) -> Result<Large<'a>, SolverError> {
+    fn new(
+        problem: &'a Problem,
+        groups: Vec<Vec<usize>>,
+        capacities: Vec<f64>,
+        start: &Start,
+        search: Search,
+        most: u64,
+    ) -> Result<Large<'a>, SolverError> {
         let paths = Paths::without_paths(problem);
-        let mut search = Search::new(problem.nodes);
-        let mut equal: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-        for (f, flow) in problem.flows.iter().enumerate() {
-            equal.entry((flow.consumer, &flow.routes)).or_default().push(f);
-        }
-        let mut groups: Vec<Vec<usize>> = equal.into_values().collect();
-        groups.sort_unstable();
-        let narrow = narrowness(problem);
-        let (groups, first) = first_paths(problem, &paths, &mut search, &narrow, groups);
-        let start = match prepared {
-            true => interior::start(problem, &paths, &mut search, &groups, first, most / INTERIOR_PART),
-            false => Start { paths: first, prices: Vec::new(), work: 0 },
-        };
-        // The work of a start contains its searches.
-        search.work = if prepared { 0 } else { search.work };
         let links = problem.links.len();
-        let capacities: Vec<f64> = problem.links.iter().map(|l| l.rate.mbps()).collect();
+        let narrow = narrowness(problem);
         let rhs: Vec<f64> = groups.iter().map(|_| 0.0).chain(capacities.iter().copied()).collect();
         let rows = rhs.len();
         let mut large = Large {
@@ -156,12 +174,13 @@ impl<'a> Large<'a> {
             open: vec![true; groups.len()],
             rate: vec![0.0; groups.len()],
             level: 0.0,
+            highest: f64::INFINITY,
             link_cost: Vec::new(),
             prices: vec![0.0; rows],
             draws: Draws(1),
             steps: 0,
             searches: 0,
-            work: start.work,
+            work: 0,
             most,
             next: 0,
             groups,
@@ -176,9 +195,9 @@ impl<'a> Large<'a> {
         }
         let cost = |l: usize| start.prices.get(l).map_or(narrow[l].sqrt(), |price| MIN_COST + price);
         large.link_cost = (0..links).map(|l| cost(l) * (1.0 + COST_SPREAD * large.draws.unit())).collect();
-        for (group, paths) in start.paths.into_iter().enumerate() {
+        for (group, paths) in start.paths.iter().enumerate() {
             for path in paths {
-                large.add(group, path);
+                large.add(group, path.clone());
             }
             let key = large.of_group[group][0];
             large.columns[key as usize].at = group as u32;
@@ -217,13 +236,13 @@ impl<'a> Large<'a> {
         Some(id)
     }
 
-    fn run(&mut self) -> Result<Vec<Level>, SolverError> {
-        let mut levels = Vec::new();
-        while self.open.contains(&true) {
-            let (row, prices) = self.raise()?;
-            levels.push(self.freeze(row, &prices)?);
+    /// The rate of the next level, and its flows; none if no flow is open, or if it is above the highest.
+    fn level(&mut self) -> Result<Option<(f64, Level)>, SolverError> {
+        if !self.open.contains(&true) {
+            return Ok(None);
         }
-        Ok(levels)
+        let Some((row, prices)) = self.raise()? else { return Ok(None) };
+        Ok(Some((self.level, self.freeze(row, &prices)?)))
     }
 
     /// Ends a level: open flows with a price keep their rate.
@@ -280,6 +299,17 @@ impl<'a> Large<'a> {
 fn narrowness(problem: &Problem) -> Vec<f64> {
     let widest = problem.links.iter().map(|l| l.rate.mbps()).fold(f64::MIN_POSITIVE, f64::max);
     problem.links.iter().map(|l| widest / l.rate.mbps().max(widest * 1e-9)).collect()
+}
+
+/// Equal flows that have paths, with their first paths.
+fn groups(problem: &Problem, paths: &Paths, search: &mut Search) -> (Vec<Vec<usize>>, Vec<Vec<Path>>) {
+    let mut equal: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    for (f, flow) in problem.flows.iter().enumerate() {
+        equal.entry((flow.consumer, &flow.routes)).or_default().push(f);
+    }
+    let mut groups: Vec<Vec<usize>> = equal.into_values().collect();
+    groups.sort_unstable();
+    first_paths(problem, paths, search, &narrowness(problem), groups)
 }
 
 /// The first paths of groups, which spread over links that are not `narrow`, and the groups that have any.

@@ -85,8 +85,9 @@ impl Large<'_> {
         Some((at, (left(at) / self.fall[at]).max(0.0)))
     }
 
-    /// Raises the level as far as possible; the position that limits it, and prices of all rows.
-    pub(super) fn raise(&mut self) -> Result<(usize, Vec<f64>), SolverError> {
+    /// Raises the level as far as possible; the position that limits it, and prices of all rows. None once it is above
+    /// the highest.
+    pub(super) fn raise(&mut self) -> Result<Option<(usize, Vec<f64>)>, SolverError> {
         loop {
             self.steps += 1;
             let (entries, more) = self.factors.entries();
@@ -102,6 +103,9 @@ impl Large<'_> {
             let (at, step) = self.first_end().ok_or(SolverError::Unlimited)?;
             self.value.iter_mut().zip(&self.fall).for_each(|(v, fall)| *v -= step * fall);
             self.level += step;
+            if self.level > self.highest {
+                return Ok(None);
+            }
             let mut row = vec![0.0; self.head.len()];
             row[at] = 1.0;
             self.factors.solve_left(&mut row);
@@ -109,7 +113,7 @@ impl Large<'_> {
             if candidates.is_empty() {
                 candidates = self.new_paths(&row);
             }
-            let Some((entering, cost)) = self.entering(&candidates) else { return Ok((at, row)) };
+            let Some((entering, cost)) = self.entering(&candidates) else { return Ok(Some((at, row))) };
             let column = &self.columns[entering as usize];
             let mut alpha = vec![0.0; self.head.len()];
             column.entries.iter().for_each(|(row, v)| alpha[*row as usize] = *v);
