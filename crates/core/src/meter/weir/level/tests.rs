@@ -173,8 +173,8 @@ fn what_a_liar_states_leaves_the_level_finite_and_bounded() {
     }
 }
 
-// One flow of 9.9 Mbit/s fills the link and is held there: a level of 9.9, m = 1. The newcomer makes it 9.9/2 at once, not at the end of the slot;
-// with its first packet by that pace it is one of two flows, and none of the newcomers any more.
+// One flow of 9.9 Mbit/s fills the link and is held there: a level of 9.9, m = 1. The newcomer makes it 9.9/2 at once,
+// not at the end of the slot; with its first packet by that pace it is one of two flows, and no newcomer any more.
 #[test]
 fn a_newcomer_lowers_the_level_at_once_and_counts_once() {
     let (mut level, mut offered) = (Level::new(C, 0), 0);
@@ -190,8 +190,8 @@ fn a_newcomer_lowers_the_level_at_once_and_counts_once() {
     }
 }
 
-// A round trip of 20 ms, two slots, and 50 kbit at 4.95 Mbit/s are 10 ms: who is silent for two to four slots is
-// forgotten with the next change. What is counted alone would have 1.54 flows then, 0.9⁶ of the one that has gone.
+// Two round trips of 20 ms are four slots, and 50 kbit at 4.95 Mbit/s one: who is silent for four to eight slots is
+// forgotten with the next change. What is counted alone would have 1.39 flows then, 0.9⁹ of the one that has gone.
 #[test]
 fn who_is_silent_is_forgotten_before_a_time_constant_has_passed() {
     let (mut level, mut offered) = (Level::new(C, 0), 0);
@@ -199,7 +199,7 @@ fn who_is_silent_is_forgotten_before_a_time_constant_has_passed() {
         slot(&mut level, &[(4.95e6, 49_500.0); 2], &mut offered, 0.0);
     }
     assert!((level.flows - 2.0).abs() < 1e-3, "{level:?}");
-    for _ in 0..6 {
+    for _ in 0..9 {
         slot(&mut level, &[(4.95e6, 49_500.0)], &mut offered, 0.0);
     }
     assert!(level.flows <= 1.0 && level.bound <= 1.0, "{level:?}");
