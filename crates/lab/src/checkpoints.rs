@@ -7,7 +7,7 @@
 //! up is believed.
 
 use crate::hashes::{hash, scenario_hash, scheme_hash};
-use crate::results::{Error, Run};
+use crate::results::{Error, Run, WRITING, io_error, sibling};
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::Time;
 use ndnweir_scenario::Scenario;
@@ -31,7 +31,6 @@ const HASH: usize = 32;
 const ENDING: &str = ".checkpoint";
 
 const REDO: &str = "delete it: its run then begins anew";
-const WRITING: &str = "check that the folder is writable and the disk has room";
 
 /// Where and how often the runs of an experiment are kept.
 #[derive(Debug)]
@@ -63,11 +62,6 @@ pub(crate) enum Kept {
     State(Vec<u8>),
     /// It has ended.
     Ended(Box<Run>),
-}
-
-fn io_error(path: &Path, remedy: &'static str) -> impl FnOnce(io::Error) -> Error {
-    let path = path.display().to_string();
-    move |source| Error::Io { path, source, remedy }
 }
 
 impl Checkpoints {
@@ -152,18 +146,19 @@ impl Checkpoints {
         of_case.problems().into_iter().for_each(|problem| self.problem(problem));
     }
 
-    /// The place of a run. `events` are the keys of scheme events that it keeps.
-    pub(crate) fn place(&self, scenario: &Scenario, events: &[String], scheme: &Scheme, seed: u64) -> Place<'_> {
+    /// A hash of what all runs of an experiment share. `events` are the keys of scheme events that they keep.
+    pub(crate) fn shared(scenario: &Scenario, events: &[String]) -> String {
+        hash(format!("{} {events:?}", scenario_hash(scenario)).as_bytes())
+    }
+
+    /// The place of a run of an experiment with this [`Checkpoints::shared`] hash.
+    pub(crate) fn place(&self, shared: &str, scheme: &Scheme, seed: u64) -> Place<'_> {
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
         let name: String = scheme.name.chars().map(plain).collect();
         // Two names must not become one.
         let name = if name == scheme.name { name } else { format!("{name}-{}", &hash(scheme.name.as_bytes())[..8]) };
-        let owner = Owner {
-            engine: self.engine.clone(),
-            scenario: hash(format!("{} {events:?}", scenario_hash(scenario)).as_bytes()),
-            scheme: scheme_hash(scheme),
-            seed,
-        };
+        let owner =
+            Owner { engine: self.engine.clone(), scenario: shared.to_owned(), scheme: scheme_hash(scheme), seed };
         let path = self.folder.join(format!("{}{name}-{seed}{ENDING}", self.prefix));
         Place { all: self, path, owner, next: Instant::now() + self.every }
     }
@@ -261,9 +256,7 @@ impl Place<'_> {
     fn replace(&self, head: &[u8], content: &[u8]) -> Result<(), Error> {
         let folder = &self.all.folder;
         fs::create_dir_all(folder).map_err(io_error(folder, WRITING))?;
-        let mut name = self.path.clone().into_os_string();
-        name.push(format!(".{}.new", std::process::id()));
-        let new = PathBuf::from(name);
+        let new = sibling(&self.path, "new");
         let write = || {
             let mut file = File::create(&new)?;
             let mut hash = Sha256::new();

@@ -160,7 +160,8 @@ impl Experiment {
             .map(|(i, (scheme, seed))| (i, scheme, seed))
             .collect();
         let total = jobs.len();
-        let place = |scheme: &Scheme, seed| self.place(checkpoints, scheme, seed);
+        let kept = checkpoints.map(|all| (all, Checkpoints::shared(&self.scenario, &self.events)));
+        let place = |scheme: &Scheme, seed| kept.as_ref().map(|(all, shared)| all.place(shared, scheme, seed));
         jobs.iter()
             .filter_map(|&(_, scheme, seed)| place(scheme, seed))
             .try_for_each(|place| place.read().map(drop))?;
@@ -168,8 +169,8 @@ impl Experiment {
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            let mut place = place(scheme, seed);
-            let state = match place.as_ref().map(Place::read).transpose()?.flatten() {
+            let mut own = place(scheme, seed);
+            let state = match own.as_ref().map(Place::read).transpose()?.flatten() {
                 Some(Kept::Ended(run)) => {
                     progress.advanced(i, 1.0);
                     return Ok(Some(*run));
@@ -180,7 +181,7 @@ impl Experiment {
             let mut advanced = |fraction| progress.advanced(i, fraction);
             let mut bins = |first, series: &Series| progress.bins(i, first, series);
             let bins = progress.wants_bins().then_some(&mut bins as &mut TakeBins<'_>);
-            let keeper = place.as_mut().map(|place| place as &mut dyn Keeper);
+            let keeper = own.as_mut().map(|place| place as &mut dyn Keeper);
             let resume = state.as_deref();
             let watching = Watching { progress: Some(&mut advanced), bins, keeper, resume, tap: None };
             let run = || self.run_one(&inputs, scheme, seed, stop, watching);
@@ -188,12 +189,11 @@ impl Experiment {
                 None => run()?,
                 // A state that someone made up may be one that no run comes to.
                 Some(_) => catch_unwind(AssertUnwindSafe(run)).unwrap_or(Err(Error::State)).map_err(|error| {
-                    let place = self.place(checkpoints, scheme, seed);
-                    place.map_or(Error::State, |place| place.failed(&error.to_string()).into())
+                    place(scheme, seed).map_or(Error::State, |place| place.failed(&error.to_string()).into())
                 })?,
             };
             let run = finished.map(|finished| finished.run);
-            if let (Some(place), Some(run)) = (place, &run) {
+            if let (Some(place), Some(run)) = (own, &run) {
                 place.end(run);
             }
             Ok(run)
@@ -215,11 +215,6 @@ impl Experiment {
         }
         comparison.thin_series();
         Ok(comparison)
-    }
-
-    /// Where a run is kept.
-    fn place<'c>(&self, checkpoints: Option<&'c Checkpoints>, scheme: &Scheme, seed: u64) -> Option<Place<'c>> {
-        checkpoints.map(|all| all.place(&self.scenario, &self.events, scheme, seed))
     }
 
     /// Runs one scheme with one seed on the inputs of the scenario; `None` if it was stopped before its end.

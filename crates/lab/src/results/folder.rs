@@ -50,18 +50,18 @@ pub fn files(comparison: &Comparison, series: SeriesOf) -> Vec<File> {
     files
 }
 
-fn io_error(path: &Path, remedy: &'static str) -> impl FnOnce(io::Error) -> Error {
+pub(crate) fn io_error(path: &Path, remedy: &'static str) -> impl FnOnce(io::Error) -> Error {
     let path = path.display().to_string();
     move |source| Error::Io { path, source, remedy }
 }
 
-const WRITING: &str = "check that the folder is writable and the disk has room";
+pub(crate) const WRITING: &str = "check that the folder is writable and the disk has room";
 
 /// The files and folders that a result folder may consist of.
 pub const FILES: [&str; 6] = ["summary.json", "summary", "report.html", "series", "figures", "cases"];
 
 /// A hidden name in the parent folder of `dir`.
-fn sibling(dir: &Path, tag: &str) -> PathBuf {
+pub(crate) fn sibling(dir: &Path, tag: &str) -> PathBuf {
     let name = dir.file_name().map_or_else(|| "results".into(), |n| n.to_string_lossy().into_owned());
     dir.with_file_name(format!(".{name}.{tag}-{}", std::process::id()))
 }

@@ -35,6 +35,7 @@ pub use folder::{
     FILES, File, MAX_FOLDERS, SeriesOf, command, files, free_folder, from_files, may_write, numbered, read,
     replace_files, write_folder,
 };
+pub(crate) use folder::{WRITING, io_error, sibling};
 pub use json::{Document, parse_document};
 pub use nodes::NodeRun;
 pub(crate) use number::text as number_text;

@@ -16,7 +16,7 @@ use ndnweir_core::scheme::Scheme;
 use ndnweir_core::strategy::NextHop;
 use ndnweir_core::units::{Duration, Rate, Time};
 use ndnweir_node::Node;
-use ndnweir_state::{Damaged, Reader, State, Value, Writer};
+use ndnweir_state::{Damaged, Reader, State, Value, Writer, save_perhaps};
 use std::collections::VecDeque;
 
 /// Labels of the planners' random streams (see [`Rng::derive`]); the first planner's has this label only.
@@ -69,8 +69,7 @@ pub(super) struct PlannerHost {
 impl State for PlannerHost {
     fn save(&self, to: &mut Writer) {
         for Seat { planner, rng } in &self.seats {
-            planner.is_some().write(to);
-            planner.iter().for_each(|planner| planner.save(to));
+            save_perhaps(planner.as_ref(), to);
             rng.write(to);
         }
         self.handovers.write(to);

@@ -19,8 +19,7 @@ pub(super) struct FlowSet {
 impl FlowSet {
     /// A packet of a flow passes; whether the flow was not seen of late.
     pub(super) fn saw(&mut self, flow: FlowId) -> bool {
-        let place = flow.0 as usize % (64 * WORDS);
-        let (word, bit) = (place / 64, 1 << (place % 64));
+        let (word, bit) = place(flow);
         let is_new = (self.now[word] | self.before[word]) & bit == 0;
         self.now[word] |= bit;
         is_new
@@ -28,8 +27,7 @@ impl FlowSet {
 
     /// Forgets a flow; whether it was there.
     pub(super) fn take(&mut self, flow: FlowId) -> bool {
-        let place = flow.0 as usize % (64 * WORDS);
-        let (word, bit) = (place / 64, 1 << (place % 64));
+        let (word, bit) = place(flow);
         let was_there = (self.now[word] | self.before[word]) & bit != 0;
         self.now[word] &= !bit;
         self.before[word] &= !bit;
@@ -57,6 +55,12 @@ impl FlowSet {
             -PLACES * libm::log(free / PLACES)
         }
     }
+}
+
+/// A flow's word and its bit.
+fn place(flow: FlowId) -> (usize, u64) {
+    let place = flow.0 as usize % (64 * WORDS);
+    (place / 64, 1 << (place % 64))
 }
 
 #[cfg(test)]

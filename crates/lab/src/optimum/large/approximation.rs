@@ -90,7 +90,7 @@ struct Levels<'a> {
     /// By group, whether its rate is final.
     closed: Vec<bool>,
     levels: Vec<Level>,
-    /// What the fullest link may carry of its capacity at the present level.
+    /// The capacity of links, by which bounds of the present level are computed, as a multiple of the true one.
     width: f64,
     /// The last level.
     last: f64,
@@ -206,6 +206,11 @@ impl<'a> Levels<'a> {
         cheapest
     }
 
+    /// What the fullest link may carry of its capacity for a level to be accepted.
+    fn full(&self) -> f64 {
+        self.width + PART_OF_WIDTH * (1.0 + MAX_WIDTH - self.width)
+    }
+
     fn check_work(&self, level: f64) -> Result<(), SolverError> {
         if self.work + self.game.work + self.search.work * HOP_WORK <= self.most {
             return Ok(());
@@ -283,7 +288,7 @@ impl<'a> Levels<'a> {
 
     /// The next level of open flows.
     fn next(&mut self) -> Result<(), SolverError> {
-        let full = self.width + PART_OF_WIDTH * (1.0 + MAX_WIDTH - self.width);
+        let full = self.full();
         let mut level = HIGHER * self.last;
         self.game.set_prices(&vec![0.0; self.capacities.len()]);
         for look in 1.. {
@@ -309,7 +314,7 @@ impl<'a> Levels<'a> {
     /// The first level that links can carry and prices limit, beginning with a guess, or a place where links are too
     /// full that are not narrow yet. Prices of most links before that are kept.
     fn reach(&mut self, guess: f64, narrow: &[bool], most_links: &mut Priced) -> Result<Found, SolverError> {
-        let full = self.width + PART_OF_WIDTH * (1.0 + MAX_WIDTH - self.width);
+        let full = self.full();
         let (mut level, mut gap) = (guess, GAP);
         for look in 1.. {
             self.check_work(level)?;
