@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, VecDeque};
 /// Rates that differ by less than this fraction count as equal; it is a tenth of the allowed gain.
 const RATE_TOLERANCE: f64 = 1e-3;
 
-/// The fraction by which the load of a link may exceed its rate, a twentieth of the allowed gain.
-const LOAD_TOLERANCE: f64 = 5e-4;
+/// The fraction by which the load of a link may exceed its rate, a tenth of the allowed gain.
+const LOAD_TOLERANCE: f64 = 1e-3;
 
 /// Flows that cannot gain at one level of rates.
 #[derive(Clone, Debug, PartialEq)]

@@ -90,6 +90,11 @@ impl<'a> Paths<'a> {
         self.to[hop]
     }
 
+    /// The links that a hop takes capacity of.
+    pub(super) fn uses(&self, hop: usize) -> impl Iterator<Item = usize> {
+        self.charges[hop].iter().map(|(link, _)| *link)
+    }
+
     pub(super) fn of(&self, flow: usize) -> &[Path] {
         &self.known[flow]
     }

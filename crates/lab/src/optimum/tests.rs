@@ -1,6 +1,7 @@
 //! Tests of the simplex against linear programs, and of certificates of small and large networks.
 
 mod large;
+mod networks;
 
 use super::draws::Draws;
 use super::lp::Program;

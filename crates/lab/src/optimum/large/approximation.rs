@@ -6,125 +6,165 @@
 //! the level from above, and the level falls to that bound until all links can carry it. Flows whose prices are not
 //! negligible keep it, and the others rise on, as in the simplex.
 //!
-//! A game that fills a few links beyond what its prices explain shows a place that the simplex did not see; these links
-//! become narrow for it, too. Which links are narrow at first follows from the prices of the interior-point method
-//! ([`interior`]). Rates are those of links that are wider by up to [`MAX_WIDTH`].
+//! [`super::places`] has the low levels and the first game, [`super::rest`] the flows that rise above it; where that
+//! fails, more games follow. Rates are those of links that are wider by up to [`MAX_WIDTH`].
 
 use super::super::Problem;
 use super::super::certificate::{Allocation, Level};
 use super::super::error::SolverError;
 use super::super::paths::{Path, Paths};
-use super::game::Game;
+use super::game::{Column, Game};
 use super::interior::{self, Start};
 use super::matrix::Parts;
 use super::search::Search;
 use super::steps::HOP_WORK;
-use super::{DUAL_TOLERANCE, Large, groups};
+use super::{DUAL_TOLERANCE, groups};
 
-/// The largest fraction by which a link is wider; the certificate allows 5·10⁻⁴.
-const MAX_WIDTH: f64 = 4.8e-4;
+/// The largest fraction by which a link is wider; the certificate allows 10⁻³.
+const MAX_WIDTH: f64 = 9e-4;
 /// By how much all are wider at the first level found by a game, and how much more at each later one.
-const WIDTH: f64 = 4e-5;
+pub(super) const WIDTH: f64 = 4e-5;
 const MORE_WIDTH: f64 = 5e-6;
-/// The part of the width that is left which the fullest link may take at a level.
+/// The part of the width that is left which the fullest link may take at a level, at first, and the looks until it is
+/// twice as much.
 const PART_OF_WIDTH: f64 = 0.4;
-/// One in so many links is narrow for the simplex at first, and other links are so many times as wide.
-const NARROW: usize = 30;
-const WIDE: f64 = 1000.0;
+const PATIENCE: f64 = 20.0;
 /// A price that counts; all together are one.
-const PRICED: f64 = 1e-9;
-/// The largest part of links, one over this, whose prices or loads are those of a place.
-const PRICED_IN_A_PLACE: usize = 8;
-const LOADED_IN_A_PLACE: usize = 40;
-/// The part of the largest overload that counts as that of a place.
-const OVERLOADED: f64 = 0.75;
-/// What the part of the load that prices do not explain is a multiple of, if a place is overloaded.
-const UNEXPLAINED: f64 = 3.0;
+pub(super) const PRICED: f64 = 1e-9;
 /// The gap at which the interior-point method ends.
 const START_GAP: f64 = 1e-2;
-/// The gap between bounds that a game is played to at first, and at least.
-const GAP: f64 = 1e-3;
-const LEAST_GAP: f64 = 1e-6;
 /// Iterations of a game before it is looked at again.
-const ITERATIONS: usize = 4096;
+pub(super) const ITERATIONS: usize = 4096;
 /// How often all paths are searched while the bounds are coarse: in one of so many looks.
-const SEARCHES: usize = 3;
+pub(super) const SEARCHES: usize = 3;
 /// A path counts as cheaper if the difference exceeds this fraction.
 const CHEAPER: f64 = 1e-7;
-/// The part of the allowed work, one over this, that the simplex has each time.
-const SIMPLEX_PART: u64 = 30;
-/// How much higher than where a place was found its network's level may be.
-const LITTLE_MORE: f64 = 1.005;
-/// And how much higher the simplex goes.
-const HIGHER: f64 = 1.1;
+/// How much higher than the last level the next one is tried at first.
+pub(super) const HIGHER: f64 = 1.1;
 /// The largest step by which a level rises.
-const STEP: f64 = 1.3;
-/// How much higher than a later level its bound may be.
-const CLOSE: f64 = 1.002;
+pub(super) const STEP: f64 = 1.3;
+/// How much higher than a later level its bound may be, and the largest part by which the level is below it at first.
+const CLOSE: f64 = 1.005;
+const LESS: f64 = 0.004;
+/// What flows of a level may have to gain; the certificate allows 1 %.
+const GAIN: f64 = 0.008;
 
 /// The max-min fair allocation, within an amount of work.
 pub(in super::super) fn fill(problem: &Problem, most: u64) -> Result<Allocation, SolverError> {
     let paths = Paths::without_paths(problem);
     let mut search = Search::new(problem.nodes);
     let (groups, first) = groups(problem, &paths, &mut search);
+    let limits = vec![f64::INFINITY; groups.len()];
+    let found = solve(problem, groups.clone(), first, &limits, MAX_WIDTH, most)?;
+    let mut rates = vec![0.0; problem.flows.len()];
+    let mut paths: Vec<Vec<(Path, f64)>> = vec![Vec::new(); rates.len()];
+    for ((members, carried), rate) in groups.iter().zip(found.carried).zip(&found.rates) {
+        let share = 1.0 / members.len() as f64;
+        let mut carried: Vec<(Path, f64)> = carried.into_iter().map(|(path, rate)| (path, rate * share)).collect();
+        carried.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        for &flow in members {
+            rates[flow] = *rate;
+            paths[flow].clone_from(&carried);
+        }
+    }
+    let level = |risen: Risen| {
+        let mut flows: Vec<usize> = risen.limited.iter().flat_map(|g| groups[*g].iter().copied()).collect();
+        flows.sort_unstable();
+        Level { flows, prices: risen.prices.into_iter().enumerate().filter(|(_, price)| *price > 0.0).collect() }
+    };
+    let levels = found.levels.into_iter().map(level).collect();
+    Ok(Allocation { rates, paths, levels, steps: found.steps, searches: found.searches })
+}
+
+/// Levels of groups, where those with a finite limit rise up to it only. `first` are paths of groups; links may be
+/// wider by a fraction.
+pub(super) fn solve(
+    problem: &Problem,
+    groups: Vec<Vec<usize>>,
+    first: Vec<Vec<Path>>,
+    limits: &[f64],
+    width: f64,
+    most: u64,
+) -> Result<Solved, SolverError> {
+    let paths = Paths::without_paths(problem);
+    let mut search = Search::new(problem.nodes);
     let start = interior::start(problem, &paths, &mut search, &groups, first, START_GAP, most / 2);
     search.work = 0;
     let mut levels = Levels::new(problem, &paths, search, groups, start, most);
+    levels.closed = limits.iter().map(|limit| limit.is_finite()).collect();
+    (levels.limits, levels.limit, levels.most_width) = (limits.to_vec(), limits.to_vec(), width);
     levels.low()?;
-    while levels.closed.contains(&false) {
-        levels.next()?;
+    if !levels.rest() {
+        while levels.closed.contains(&false) {
+            levels.next()?;
+        }
     }
-    Ok(levels.allocation())
+    Ok(levels.solved())
 }
 
-struct Levels<'a> {
-    problem: &'a Problem,
-    paths: &'a Paths<'a>,
-    search: Search,
-    groups: Vec<Vec<usize>>,
-    capacities: Vec<f64>,
-    start: Start,
-    game: Game,
+/// Groups of one level, above any limit.
+pub(super) struct Risen {
+    pub(super) rate: f64,
+    pub(super) limited: Vec<usize>,
+    /// By link, per capacity; together with all capacities they are worth one.
+    pub(super) prices: Vec<f64>,
+}
+
+/// The levels of all groups without a limit.
+pub(super) struct Solved {
+    pub(super) levels: Vec<Risen>,
+    /// By group: the rate of each flow, and paths with what they carry for all of them.
+    pub(super) rates: Vec<f64>,
+    pub(super) carried: Vec<Vec<(Path, f64)>>,
+    pub(super) steps: usize,
+    pub(super) searches: usize,
+    /// Elementary operations.
+    pub(super) work: u64,
+}
+
+pub(super) struct Levels<'a> {
+    pub(super) problem: &'a Problem,
+    pub(super) paths: &'a Paths<'a>,
+    pub(super) search: Search,
+    pub(super) groups: Vec<Vec<usize>>,
+    pub(super) capacities: Vec<f64>,
+    pub(super) start: Start,
+    pub(super) game: Game,
+    /// By group, the rate that is given, if it is finite.
+    pub(super) limits: Vec<f64>,
     /// By group, the rate at which its flows are limited; infinite if that is not known yet.
-    limit: Vec<f64>,
+    pub(super) limit: Vec<f64>,
     /// By group, whether its rate is final.
-    closed: Vec<bool>,
-    levels: Vec<Level>,
+    pub(super) closed: Vec<bool>,
+    pub(super) levels: Vec<Risen>,
     /// The capacity of links, by which bounds of the present level are computed, as a multiple of the true one.
-    width: f64,
-    /// The last level.
-    last: f64,
-    steps: usize,
-    searches: usize,
+    pub(super) width: f64,
+    /// The largest fraction by which a link may be wider.
+    pub(super) most_width: f64,
+    /// The last level, its prices, and what groups' cheapest paths cost at them.
+    pub(super) last: f64,
+    pub(super) proof: Priced,
+    pub(super) steps: usize,
+    pub(super) searches: usize,
     /// Elementary operations of the start and of the simplex, and the limit for all.
-    work: u64,
-    most: u64,
-}
-
-/// What a game found out about a level.
-enum Found {
-    Level(Reached),
-    /// Links that are narrower than the simplex took them for.
-    Place {
-        links: Vec<usize>,
-        /// The level at which they are.
-        level: f64,
-    },
+    pub(super) work: u64,
+    pub(super) most: u64,
 }
 
 /// Prices of most links, and what groups' cheapest paths cost at them.
-struct Priced {
-    prices: Vec<f64>,
-    cheapest: Vec<f64>,
+pub(super) struct Priced {
+    pub(super) prices: Vec<f64>,
+    pub(super) cheapest: Vec<f64>,
 }
 
-/// A level that links can carry.
-struct Reached {
-    rate: f64,
+/// A proof that a level cannot be higher.
+struct Proof {
+    prices: Vec<f64>,
     /// The price of each group's cheapest path.
     cheapest: Vec<f64>,
-    /// What the fullest link carries of its capacity.
-    upper: f64,
+    bound: f64,
+    /// The level to try.
+    below: f64,
 }
 
 impl<'a> Levels<'a> {
@@ -149,11 +189,14 @@ impl<'a> Levels<'a> {
             search,
             capacities,
             game,
-            limit: vec![f64::INFINITY; groups.len()],
-            closed: vec![false; groups.len()],
+            limits: Vec::new(),
+            limit: Vec::new(),
+            closed: Vec::new(),
             levels: Vec::new(),
             width: 1.0 + WIDTH,
+            most_width: MAX_WIDTH,
             last: 0.0,
+            proof: Priced { prices: Vec::new(), cheapest: Vec::new() },
             steps: 0,
             searches: 0,
             work: start.work,
@@ -163,17 +206,17 @@ impl<'a> Levels<'a> {
         }
     }
 
-    fn members(&self, group: usize) -> f64 {
+    pub(super) fn members(&self, group: usize) -> f64 {
         self.groups[group].len() as f64
     }
 
     /// What each group carries at a level.
-    fn demand(&self, level: f64) -> Vec<f64> {
+    pub(super) fn demand(&self, level: f64) -> Vec<f64> {
         self.limit.iter().enumerate().map(|(g, limit)| self.members(g) * limit.min(level)).collect()
     }
 
     /// The largest level at which flows pay no more than links may carry, at these prices of their paths.
-    fn bound(&self, cheapest: &[f64]) -> f64 {
+    pub(super) fn bound(&self, cheapest: &[f64]) -> f64 {
         let mut limited: Vec<usize> = (0..cheapest.len()).filter(|g| self.limit[*g].is_finite()).collect();
         limited.sort_unstable_by(|a, b| self.limit[*a].total_cmp(&self.limit[*b]));
         let per_level = |g: usize| cheapest[g] * self.members(g);
@@ -190,10 +233,8 @@ impl<'a> Levels<'a> {
     }
 
     /// The price of each group's cheapest path of all; those that were not known are added.
-    fn search_paths(&mut self) -> Vec<f64> {
-        let price = |(price, c): (&f64, &f64)| if *c > 0.0 { price / c } else { 0.0 };
-        let prices: Vec<f64> = self.game.prices.iter().zip(&self.capacities).map(price).collect();
-        let costs = self.paths.costs(&prices);
+    pub(super) fn search_paths(&mut self) -> Vec<f64> {
+        let costs = self.paths.costs(&self.per_capacity(&self.game.prices));
         let mut cheapest = self.game.cheapest();
         for (group, least) in cheapest.iter_mut().enumerate() {
             let (flow, limit) = (self.groups[group][0], *least * (1.0 - CHEAPER));
@@ -206,12 +247,13 @@ impl<'a> Levels<'a> {
         cheapest
     }
 
-    /// What the fullest link may carry of its capacity for a level to be accepted.
-    fn full(&self) -> f64 {
-        self.width + PART_OF_WIDTH * (1.0 + MAX_WIDTH - self.width)
+    /// What the fullest link may carry of its capacity for a level to be accepted after so many looks.
+    pub(super) fn full(&self, looks: usize) -> f64 {
+        let part = PART_OF_WIDTH * (1.0 + looks as f64 / PATIENCE).min(2.0);
+        self.width + part * (1.0 + self.most_width - self.width).max(0.0)
     }
 
-    fn check_work(&self, level: f64) -> Result<(), SolverError> {
+    pub(super) fn check_work(&self, level: f64) -> Result<(), SolverError> {
         if self.work + self.game.work + self.search.work * HOP_WORK <= self.most {
             return Ok(());
         }
@@ -220,202 +262,109 @@ impl<'a> Levels<'a> {
         Err(SolverError::Work { open, flows: self.groups.iter().map(Vec::len).sum(), level })
     }
 
-    /// The levels below the first one of a game, and that one.
-    fn low(&mut self) -> Result<(), SolverError> {
-        let first = self.search_paths();
-        let mut order: Vec<usize> = (0..self.capacities.len()).collect();
-        order.sort_unstable_by(|a, b| self.start.prices[*b].total_cmp(&self.start.prices[*a]).then(a.cmp(b)));
-        let mut narrow = vec![false; order.len()];
-        order[..order.len() / NARROW].iter().for_each(|l| narrow[*l] = true);
-        let mut most_links = Priced { prices: self.game.prices.clone(), cheapest: first };
-        let mut before = f64::INFINITY;
-        loop {
-            let low = self.simplex(&narrow, &most_links.cheapest, HIGHER * before)?;
-            self.game.set_prices(&most_links.prices);
-            let guess = self.bound(&most_links.cheapest).min(before);
-            match self.reach(guess, &narrow, &mut most_links)? {
-                Found::Place { links, level } => {
-                    links.into_iter().for_each(|l| narrow[l] = true);
-                    // Few prices are those of the place, which may have lowered the level.
-                    before = level * if self.few_priced() { HIGHER } else { LITTLE_MORE };
-                }
-                Found::Level(reached) => {
-                    for (rate, level) in low {
-                        if rate <= reached.rate {
-                            self.levels.push(level);
-                        }
-                    }
-                    for (limit, closed) in self.limit.iter_mut().zip(&mut self.closed) {
-                        *closed = *limit < reached.rate;
-                        *limit = if *closed { *limit } else { f64::INFINITY };
-                    }
-                    return self.freeze(reached);
-                }
-            }
-        }
-    }
-
-    /// Levels by the simplex with the narrow links, up to what the prices of paths allow, or as far as it comes.
-    fn simplex(&mut self, narrow: &[bool], cheapest: &[f64], highest: f64) -> Result<Vec<(f64, Level)>, SolverError> {
-        let of = |(capacity, narrow): (&f64, &bool)| if *narrow { *capacity } else { capacity * WIDE };
-        let capacities = self.capacities.iter().zip(narrow).map(of).collect();
-        let search = Search::new(self.problem.nodes);
-        let most = self.most / SIMPLEX_PART;
-        let mut large = Large::new(self.problem, self.groups.clone(), capacities, &self.start, search, most)?;
-        self.limit.fill(f64::INFINITY);
-        large.highest = self.bound(cheapest).min(highest);
-        let mut levels = Vec::new();
-        // What it does not find because of its work or of its digits, games find.
-        while let Ok(found) = large.level() {
-            if let Some((rate, level)) = found {
-                let open = large.open.iter().zip(&mut self.limit);
-                open.filter(|(open, limit)| !**open && limit.is_infinite()).for_each(|(_, limit)| *limit = rate);
-                levels.push((rate, level));
-                continue;
-            }
-            // The lower rates of others leave more.
-            let highest = self.bound(cheapest).min(highest);
-            if highest <= large.highest * (1.0 + WIDTH) || !large.open.contains(&true) {
-                break;
-            }
-            large.highest = highest;
-        }
-        self.work += large.work + large.search.work * HOP_WORK;
-        self.steps += large.steps;
-        self.searches += large.searches;
-        Ok(levels)
-    }
-
     /// The next level of open flows.
     fn next(&mut self) -> Result<(), SolverError> {
-        let full = self.full();
         let mut level = HIGHER * self.last;
+        let mut proof: Option<Proof> = None;
         self.game.set_prices(&vec![0.0; self.capacities.len()]);
         for look in 1.. {
             self.check_work(level)?;
+            let full = self.full(look);
             let demand = self.demand(level);
-            let bounds = self.game.relieve(&demand, self.width, full, ITERATIONS);
-            let searched = bounds.upper <= full || look % SEARCHES == 0;
+            let fits = self.game.relieve(&demand, self.width, full, ITERATIONS).upper <= full;
+            let searched = fits || look % SEARCHES == 0;
             let cheapest = if searched { self.search_paths() } else { self.game.cheapest() };
             let bound = self.bound(&cheapest).max(self.last);
-            if searched && bounds.upper <= full && bound <= CLOSE * level {
-                return self.freeze(Reached { rate: level, cheapest, upper: bounds.upper });
+            if searched && bound.is_finite() && proof.as_ref().is_none_or(|proof| bound < proof.bound) {
+                let prices = self.game.prices.clone();
+                proof = Some(Proof { prices, bound, below: self.below(&cheapest, bound), cheapest: cheapest.clone() });
             }
-            if bound < level {
-                level = bound;
-            } else if searched && bounds.upper <= full {
-                level = bound.min(STEP * level);
+            if let Some(proof) = proof.take_if(|proof| fits && proof.bound <= CLOSE * level) {
+                let limited = self.limited(&proof.cheapest, level);
+                if !limited.is_empty() {
+                    self.freeze(level, limited, Priced { prices: proof.prices, cheapest: proof.cheapest });
+                    return Ok(());
+                }
+                return Err(SolverError::NoFlowLimited);
+            }
+            if fits {
+                level = proof.as_ref().map_or(f64::INFINITY, |proof| proof.below).min(STEP * level);
+            } else if bound < level {
+                level = self.below(&cheapest, bound);
             }
             self.prune(searched, &cheapest);
         }
         unreachable!("looks do not end")
     }
 
-    /// The first level that links can carry and prices limit, beginning with a guess, or a place where links are too
-    /// full that are not narrow yet. Prices of most links before that are kept.
-    fn reach(&mut self, guess: f64, narrow: &[bool], most_links: &mut Priced) -> Result<Found, SolverError> {
-        let full = self.full();
-        let (mut level, mut gap) = (guess, GAP);
-        for look in 1.. {
-            self.check_work(level)?;
-            let demand = self.demand(level);
-            let bounds = self.game.improve(&demand, gap, self.width * (1.0 + 2.0 * gap), ITERATIONS);
-            let close = bounds.upper - bounds.lower <= gap;
-            let searched = close || bounds.upper <= full || look % SEARCHES == 0;
-            let cheapest = if searched { self.search_paths() } else { self.game.cheapest() };
-            let lower: f64 = cheapest.iter().zip(&demand).map(|(price, rate)| price * rate).sum();
-            let bound = self.bound(&cheapest);
-            let links = self.place(bounds.upper, lower, narrow);
-            if !links.is_empty() {
-                return Ok(Found::Place { links, level });
+    /// Slightly less than a bound, so that links can carry it soon; flows with prices that count can still gain less
+    /// than [`GAIN`] then.
+    fn below(&self, cheapest: &[f64], bound: f64) -> f64 {
+        let open: Vec<usize> = (0..cheapest.len()).filter(|g| self.limit[*g] > bound).collect();
+        let highest = open.iter().map(|g| cheapest[*g]).fold(0.0, f64::max);
+        let counts = |g: &usize| cheapest[*g] > DUAL_TOLERANCE * highest;
+        let least = open.iter().filter(|g| counts(g)).map(|g| cheapest[*g]).fold(highest, f64::min);
+        let paid: f64 = open.iter().map(|g| cheapest[*g] * self.members(*g)).sum();
+        let part = (GAIN * least + (self.width - 1.0) / bound) / paid;
+        bound * (1.0 - if part.is_finite() { part.min(LESS) } else { 0.0 })
+    }
+
+    /// The open groups that cannot gain more than [`GAIN`] above a level, by these prices of their cheapest paths,
+    /// without lowering others of these groups or closed ones.
+    pub(super) fn limited(&self, cheapest: &[f64], level: f64) -> Vec<usize> {
+        let (mut open, closed): (Vec<usize>, Vec<usize>) = (0..cheapest.len()).partition(|g| !self.closed[*g]);
+        open.sort_by(|a, b| cheapest[*b].total_cmp(&cheapest[*a]).then(a.cmp(b)));
+        let paid = |g: &usize| cheapest[*g] * self.members(*g) * self.limit[*g].min(level);
+        let mut slack = 1.0 - closed.iter().map(paid).sum::<f64>();
+        let mut count = 0;
+        for (i, g) in open.iter().enumerate() {
+            slack -= paid(g);
+            if cheapest[*g] > 0.0 && slack <= GAIN * cheapest[*g] * level {
+                count = i + 1;
             }
-            if searched && !self.few_priced() {
-                *most_links = Priced { prices: self.game.prices.clone(), cheapest: cheapest.clone() };
-            }
-            let tight = lower >= self.width - LEAST_GAP || bound <= level * (1.0 + WIDTH);
-            if searched && bounds.upper <= full && lower >= 1.0 && tight {
-                return Ok(Found::Level(Reached { rate: level, cheapest, upper: bounds.upper }));
-            }
-            if bound < level * (1.0 - 0.1 * LEAST_GAP) {
-                level = bound;
-            } else if searched && bounds.upper <= self.width && bound > level * (1.0 + LEAST_GAP) {
-                (level, gap) = (bound.min(STEP * level), GAP);
-            } else if close && bounds.lower - lower < 0.3 * gap {
-                gap = (0.2 * gap).max(LEAST_GAP);
-            }
-            self.prune(searched, &cheapest);
         }
-        unreachable!("looks do not end")
+        let highest = open.first().map_or(0.0, |g| cheapest[*g]);
+        open.truncate(count);
+        open.retain(|g| cheapest[*g] > DUAL_TOLERANCE * highest);
+        open
     }
 
     /// Forgets paths if there are many, and all were compared.
-    fn prune(&mut self, searched: bool, cheapest: &[f64]) {
+    pub(super) fn prune(&mut self, searched: bool, cheapest: &[f64]) {
         if searched && 4 * self.game.size() > 5 * (self.groups.len() + self.capacities.len()) {
             self.game.prune(cheapest);
         }
     }
 
-    /// Whether few links have prices, as in a place.
-    fn few_priced(&self) -> bool {
-        let priced = self.game.prices.iter().filter(|price| **price > PRICED);
-        PRICED_IN_A_PLACE * priced.count() <= self.capacities.len()
-    }
-
-    /// Links of a place that is overloaded, which are not narrow yet.
-    fn place(&self, upper: f64, lower: f64, narrow: &[bool]) -> Vec<usize> {
-        let links = self.capacities.len();
-        let mut found = Vec::new();
-        if lower > self.width * (1.0 + WIDTH) && self.few_priced() {
-            found.extend((0..links).filter(|l| self.game.prices[*l] > PRICED));
-        }
-        if upper - 1.0 > UNEXPLAINED * (lower - 1.0).max(5.0 * WIDTH) {
-            let loads = self.game.loads();
-            let over: Vec<usize> = (0..links).filter(|l| loads[*l] > 1.0 + OVERLOADED * (upper - 1.0)).collect();
-            if over.len() <= links / LOADED_IN_A_PLACE {
-                found.extend(over);
-            }
-        }
-        found.retain(|l| !narrow[*l]);
-        found
-    }
-
-    /// Ends a level: open flows keep it whose prices are not negligible.
-    fn freeze(&mut self, reached: Reached) -> Result<(), SolverError> {
-        let Reached { rate, cheapest, upper } = reached;
-        let open: Vec<usize> = (0..self.closed.len()).filter(|g| !self.closed[*g]).collect();
-        let highest = open.iter().map(|g| cheapest[*g]).fold(0.0, f64::max);
-        let limited: Vec<usize> = open.into_iter().filter(|g| cheapest[*g] > DUAL_TOLERANCE * highest).collect();
-        if limited.is_empty() {
-            return Err(SolverError::NoFlowLimited);
-        }
+    /// Ends a level at which these groups are limited, as prices of links show.
+    pub(super) fn freeze(&mut self, rate: f64, limited: Vec<usize>, proof: Priced) {
         for &group in &limited {
             (self.closed[group], self.limit[group]) = (true, rate);
         }
-        let price = |(link, price): (usize, &f64)| (*price > 0.0).then(|| (link, price / self.capacities[link]));
-        let prices = self.game.prices.iter().enumerate().filter_map(price).collect();
-        let mut flows: Vec<usize> = limited.iter().flat_map(|g| self.groups[*g].iter().copied()).collect();
-        flows.sort_unstable();
-        self.levels.push(Level { flows, prices });
-        self.last = rate;
+        self.levels.push(Risen { rate, limited, prices: self.per_capacity(&proof.prices) });
+        (self.last, self.proof) = (rate, proof);
+        let upper = self.game.loads().into_iter().fold(0.0, f64::max);
         self.width = self.width.max(upper) + MORE_WIDTH;
-        Ok(())
     }
 
-    fn allocation(mut self) -> Allocation {
+    /// Prices per capacity.
+    pub(super) fn per_capacity(&self, prices: &[f64]) -> Vec<f64> {
+        let per = |(price, c): (&f64, &f64)| if *c > 0.0 { price / c } else { 0.0 };
+        prices.iter().zip(&self.capacities).map(per).collect()
+    }
+
+    fn solved(mut self) -> Solved {
         let demand = self.demand(f64::INFINITY);
         self.game.scale(&demand);
-        let mut rates = vec![0.0; self.problem.flows.len()];
-        let mut paths: Vec<Vec<(Path, f64)>> = vec![Vec::new(); rates.len()];
-        for ((members, columns), rate) in self.groups.iter().zip(&self.game.columns).zip(&self.limit) {
-            let carried = columns.iter().filter(|c| c.rate > 0.0);
-            let mut carried: Vec<(Path, f64)> =
-                carried.map(|c| (c.path.clone(), c.rate / members.len() as f64)).collect();
-            carried.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-            for &flow in members {
-                rates[flow] = *rate;
-                paths[flow].clone_from(&carried);
-            }
+        let carried =
+            |columns: Vec<Column>| columns.into_iter().filter(|c| c.rate > 0.0).map(|c| (c.path, c.rate)).collect();
+        Solved {
+            levels: self.levels,
+            rates: self.limit,
+            carried: self.game.columns.into_iter().map(carried).collect(),
+            steps: self.steps,
+            searches: self.searches,
+            work: self.work + self.game.work + self.search.work * HOP_WORK,
         }
-        Allocation { rates, paths, levels: self.levels, steps: self.steps, searches: self.searches }
     }
 }

@@ -118,13 +118,23 @@ impl Game {
 
     /// Which part of each link is used.
     pub(super) fn loads(&self) -> Vec<f64> {
+        self.loads_of(|_| true)
+    }
+
+    /// Which part of each link some groups use.
+    pub(super) fn loads_of(&self, groups: impl Fn(usize) -> bool) -> Vec<f64> {
         let mut rates = vec![0.0; self.parts.hops()];
-        for column in self.columns.iter().flatten() {
+        for column in self.columns.iter().enumerate().filter(|(g, _)| groups(*g)).flat_map(|(_, columns)| columns) {
             column.path.iter().for_each(|hop| rates[*hop] += column.rate);
         }
         let mut loads = vec![0.0; self.prices.len()];
         self.parts.loads(&rates, &mut loads);
         loads
+    }
+
+    /// Sets all paths of a group, with what they carry.
+    pub(super) fn set_paths(&mut self, group: usize, carried: Vec<(Path, f64)>) {
+        self.columns[group] = carried.into_iter().map(|(path, rate)| Column { path, rate, at: rate }).collect();
     }
 
     /// Begins again with these prices.
@@ -180,8 +190,9 @@ impl Game {
             for round in 1..=LOOK {
                 matrix.costs(&at.prices, &mut costs);
                 let factor = 1.0 / self.balance;
-                for (column, next) in next.rates.iter_mut().enumerate() {
-                    *next = at.rates[column] - matrix.rate_step[column] * factor * costs[column];
+                let now = at.rates.iter().zip(matrix.rate_step.iter().zip(&costs));
+                for (next, (at, (step, cost))) in next.rates.iter_mut().zip(now) {
+                    *next = at - step * factor * cost;
                 }
                 for (group, range) in matrix.groups.windows(2).map(|w| w[0]..w[1]).enumerate() {
                     let (rates, steps) = (&mut next.rates[range.clone()], &matrix.rate_step[range]);
@@ -192,8 +203,9 @@ impl Game {
                 }
                 matrix.loads(&ahead, &mut loads);
                 let width = if let Aim::Relief { width, .. } = aim { width } else { 0.0 };
-                for (link, next) in next.prices.iter_mut().enumerate() {
-                    *next = at.prices[link] + matrix.price_step[link] * self.balance * (loads[link] - width);
+                let now = at.prices.iter().zip(matrix.price_step.iter().zip(&loads));
+                for (next, (at, (step, load))) in next.prices.iter_mut().zip(now) {
+                    *next = at + step * self.balance * (load - width);
                 }
                 match aim {
                     Aim::Gap { .. } => {

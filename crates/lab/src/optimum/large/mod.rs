@@ -23,6 +23,8 @@ mod factors;
 mod game;
 mod interior;
 mod matrix;
+mod places;
+mod rest;
 mod search;
 mod steps;
 
@@ -99,7 +101,7 @@ struct Large<'a> {
     open: Vec<bool>,
     rate: Vec<f64>,
     level: f64,
-    /// The level above which it ends.
+    /// The level at which it ends.
     highest: f64,
     link_cost: Vec<f64>,
     /// Prices of rows that give the least total cost.

@@ -61,16 +61,13 @@ impl Search {
             if cost > self.cost[node] {
                 continue;
             }
-            if cost >= limit {
-                return None;
-            }
             if self.serves[node] == search {
                 return Some(self.path(paths, node));
             }
             for hop in paths.into(flow, node, consumer) {
                 self.work += 1;
                 let (from, through) = (paths.from(hop), cost + costs[hop]);
-                if self.reached[from] != search || through < self.cost[from] {
+                if through < limit && (self.reached[from] != search || through < self.cost[from]) {
                     (self.cost[from], self.first[from], self.reached[from]) = (through, hop as u32, search);
                     self.heap.push(Reverse((through.to_bits(), from as u32)));
                 }

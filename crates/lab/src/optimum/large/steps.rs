@@ -85,8 +85,8 @@ impl Large<'_> {
         Some((at, (left(at) / self.fall[at]).max(0.0)))
     }
 
-    /// Raises the level as far as possible; the position that limits it, and prices of all rows. None once it is above
-    /// the highest.
+    /// Raises the level as far as possible; the position that limits it, and prices of all rows. None once it is the
+    /// highest.
     pub(super) fn raise(&mut self) -> Result<Option<(usize, Vec<f64>)>, SolverError> {
         loop {
             self.steps += 1;
@@ -101,9 +101,11 @@ impl Large<'_> {
                 self.factorise()?;
             }
             let (at, step) = self.first_end().ok_or(SolverError::Unlimited)?;
+            let ends = self.level + step > self.highest;
+            let step = if ends { (self.highest - self.level).max(0.0) } else { step };
             self.value.iter_mut().zip(&self.fall).for_each(|(v, fall)| *v -= step * fall);
             self.level += step;
-            if self.level > self.highest {
+            if ends {
                 return Ok(None);
             }
             let mut row = vec![0.0; self.head.len()];
