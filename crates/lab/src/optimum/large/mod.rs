@@ -42,7 +42,7 @@ use std::collections::BTreeMap;
 const PERTURBATION: f64 = 1e-6;
 /// The fraction by which a limit is relaxed after it has ended a level, so that it does not end the next one too.
 const RELAXATION: f64 = 1e-6;
-/// The largest fraction by which a link is wider; the certificate allows 5·10⁻⁴.
+/// The largest fraction by which a link is wider; the certificate allows 10⁻³.
 const MAX_EXCESS: f64 = 3e-5;
 /// Open flows whose price is below this fraction of the highest price of an open flow remain open.
 const DUAL_TOLERANCE: f64 = 1e-3;

@@ -71,7 +71,10 @@ impl Levels<'_> {
         let all = self.game.loads();
         let kept = self.game.loads_of(|g| !free[g]);
         let used = self.game.loads_of(|g| free[g]);
-        let room = |l: usize| all[l].max(1.0) - kept[l];
+        let priced = |l: usize| self.levels.iter().any(|level| level.prices[l] * self.capacities[l] > PRICED);
+        let full: Vec<bool> = (0..all.len()).map(priced).collect();
+        // A link with a price is full in the optimum; that it is not quite full is an error of the game.
+        let room = |l: usize| if full[l] { used[l] } else { all[l].max(1.0) - kept[l] };
         let blocked = |l: usize| self.proof.prices[l] > PRICED && used[l] < ROOM && room(l) < ROOM;
         let blocked: Vec<bool> = (0..all.len()).map(blocked).collect();
         let link = |(l, link): (usize, &DirectedLink)| {
@@ -124,7 +127,8 @@ impl Levels<'_> {
                 let spent = self.work + self.game.work + self.search.work * HOP_WORK;
                 let most = self.most.saturating_sub(spent);
                 let found = solve(&problem, members, start.paths, &limits, self.most_width - overfull, most);
-                let found = found?;
+                // What fails has used all that was left, or nearly.
+                let found = found.inspect_err(|_| self.work += most)?;
                 self.work += found.work;
                 self.steps += found.steps;
                 self.searches += found.searches;

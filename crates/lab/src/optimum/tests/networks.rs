@@ -144,7 +144,7 @@ fn away(problem: &Problem, producer: usize, costs: &[usize]) -> Vec<usize> {
 /// A network of so many nodes and about four times as many directed links, with flows.
 pub(super) fn network(kind: Kind, nodes: usize, flows: usize, seed: u64) -> Problem {
     let mut draws = Draws(seed);
-    (0..10).for_each(|_| drop(draws.unit()));
+    (0..10).for_each(|_| _ = draws.unit());
     let ends = ends(kind.shape, nodes, &mut draws);
     let mut links = Vec::new();
     for &(a, b) in &ends {
