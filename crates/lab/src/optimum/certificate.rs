@@ -5,6 +5,9 @@
 //! flow f keep their rates x, then y_f ≤ (Σ capacity·w − Σ d·x of those other flows) / d_f. With the prices of the
 //! level at which f stopped, this bound is at most slightly above x_f: f cannot gain unless a flow with an equal or
 //! smaller rate loses.
+//!
+//! Rates may exceed what links can carry by a tolerance. Where those of many flows do, no allocation gives each of them
+//! as much, so that a proof for a flow above them may hold whatever its rate is.
 
 use super::error::CertificateError;
 use super::{AllowedLinks, FlowDemand, Hop, Problem};
