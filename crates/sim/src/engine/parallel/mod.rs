@@ -1,0 +1,494 @@
+//! One run on several threads, with the bytes of one.
+//!
+//! The nodes are divided into *processes*. As a packet takes at least the delay of the link to another process, every
+//! process can handle all its events of a *window* of that length without the others. At its end all meet: packets that
+//! go to other processes are handed over, and what the processes have logged is told in the order of one thread
+//! ([`log`]). Events that concern more than one node (changes, routing, planners, samples, flows that come) end a window;
+//! they are handled by the engine as ever, with all of the network in its hands. After UNISON (Bai et al., EuroSys
+//! 2024), with windows whose length follows their events, and results that do not depend on the division.
+
+mod crew;
+mod log;
+mod partition;
+
+use super::apps::App;
+use super::process::{EngineLink, EngineNode, Local, Net, Process, next_due};
+use super::sink::Sink as _;
+use super::{Engine, Source, cross::Cross, fragments::Fragments, media::Media};
+use crate::path::{MAX_HANDLES, MAX_PROCESSES};
+use crate::schedule::tournament::Tournament;
+use crate::schedule::{Due, EventRank, Schedule};
+use crate::topology::{NONE, Topology};
+use crew::{Crew, lock};
+use log::{Call, Log, Rank, Wants};
+use ndnweir_core::units::{Duration, Time};
+use ndnweir_node::Server;
+use partition::{Joint, partition};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// So many packets must be under way before it is tried (ours: below, windows have too few events to share).
+const ENOUGH_UNDER_WAY: u64 = 20_000;
+/// How many events a window should have: some milliseconds of work, of which what goes to other processes still fits
+/// into the caches.
+const EVENTS_PER_WINDOW: u64 = 8192;
+/// Windows with fewer events do not pay: to meet takes as long.
+const FEWEST_PER_WINDOW: u64 = 1000;
+/// How many processes there are for each thread: who has finished takes what is left.
+const PROCESSES_PER_THREAD: usize = 4;
+/// After how many events it is tried again, at first; twice as many after every time that it did not pay.
+const PATIENCE: u64 = 1 << 15;
+
+/// When threads are used.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Threads {
+    /// How many; one if the run cannot be divided.
+    count: usize,
+    /// However little there is to do.
+    forced: bool,
+    /// Not before so many events.
+    not_before: u64,
+    patience: u64,
+    /// How many windows there were.
+    windows: u64,
+}
+
+impl Threads {
+    pub(super) fn new(count: usize, forced: bool) -> Threads {
+        Threads { count: count.max(1), forced, not_before: 0, patience: PATIENCE, windows: 0 }
+    }
+
+    pub(super) fn are_forced(&self) -> bool {
+        self.forced && self.count > 1
+    }
+}
+
+/// Why processes give the network back.
+#[derive(PartialEq)]
+enum Back {
+    /// For one event that concerns all.
+    ForOne,
+    /// It does not pay.
+    ForGood,
+    /// The run is to be stopped.
+    Stopped,
+}
+
+/// What belongs to a process.
+#[derive(Default)]
+struct Members {
+    nodes: Vec<u32>,
+    apps: Vec<u32>,
+    servers: Vec<u32>,
+    /// Directed links that end there.
+    links: Vec<u32>,
+    sources: Vec<u32>,
+}
+
+type Part = Process<Log>;
+
+impl Part {
+    /// What came from other processes, and then all events before the end of the window.
+    fn work(&mut self) {
+        self.take_in();
+        let bound = self.net.sink.bound;
+        loop {
+            let next = self.net.schedule.next();
+            if next >= bound {
+                return;
+            }
+            let (due, source) = next;
+            self.now = due.at();
+            self.events += 1;
+            self.net.sink.begin(next);
+            match self.sources[source as usize] {
+                Source::DirectedLink(link) => self.arrival(link, source),
+                Source::Node(node) => self.timeout(node),
+                Source::App(app) => {
+                    self.apps[app as usize].handle_timeout(self.now);
+                    self.pump_app(app);
+                }
+                // Never in the schedule of a process.
+                Source::Changes | Source::Medium(_) | Source::Cross(_) | Source::Control | Source::Sample => return,
+            }
+            for (node, report, entries) in self.reports.drain(..) {
+                self.net.sink.call(Call::Reported { now: self.now, node, report, entries });
+            }
+            self.net.sink.end();
+        }
+    }
+
+    fn take_in(&mut self) {
+        let Net { links, schedule, sink, .. } = &mut self.net;
+        for sender in &mut sink.inbox {
+            for crossing in sender.drain(..) {
+                let EngineLink { propagation, source, .. } = &mut links[crossing.link as usize];
+                if propagation.send(&crossing.packet, crossing.channel, crossing.joined, crossing.end) {
+                    schedule.set(*source, next_due(propagation));
+                }
+            }
+        }
+    }
+}
+
+/// Where a process has nothing of its own.
+impl EngineLink {
+    fn elsewhere() -> EngineLink {
+        let propagation = ndnweir_link::Propagation::new(Duration::ZERO, Default::default(), 0, 0);
+        EngineLink { to: NONE, source: 0, channel: NONE, in_face: 0, propagation }
+    }
+}
+
+impl EngineNode {
+    fn elsewhere() -> EngineNode {
+        let (locals, egress_links) = (Vec::new(), Vec::new());
+        EngineNode { node: None, source: 0, due: Time::NEVER, scheme: 0, locals, egress_links, up: false }
+    }
+}
+
+impl Engine<'_, '_> {
+    /// Whether the run can be divided at all: what several nodes share is handled by one thread, and so is who keeps the
+    /// state of the run.
+    fn is_divisible(&self) -> bool {
+        let Net { topology, media, cross, .. } = &self.process.net;
+        let is_plain = |link: u32| !topology.is_below_ndn(link);
+        self.keeper.is_none()
+            && media.count() == 0
+            && cross.count() == 0
+            && self.network.links.iter().all(|link| link.mtu.is_none())
+            && (0..topology.directed_links.len() as u32).all(is_plain)
+            && self.process.places.iter().all(|place| place.node.is_some())
+            && (!self.control.is_on() || self.network.control.delay > Duration::ZERO)
+    }
+
+    /// Whether it is worth while to look for a division now. Asked from time to time.
+    pub(super) fn wants_threads(&self) -> bool {
+        let Threads { count, forced, not_before, .. } = self.threads;
+        count > 1
+            && (forced || (self.process.net.sink.in_flight >= ENOUGH_UNDER_WAY && self.process.events >= not_before))
+    }
+
+    /// Runs on several threads for as long as that pays; returns whether the run is to end.
+    pub(super) fn run_divided(&mut self, end: Time, progress: &mut dyn FnMut(&mut Self)) -> bool {
+        if !self.is_divisible() {
+            self.threads.count = 1;
+            return false;
+        }
+        let Some(division) = Division::of(self) else {
+            self.lose_patience();
+            return false;
+        };
+        let parts = division.parts(self);
+        let crew = Crew::new(&parts, Part::work);
+        let stopped = std::thread::scope(|scope| {
+            let hired = crew.hire(self.threads.count - 1, scope);
+            let mut round = |order: &[usize]| crew.round(&hired, order.iter().copied());
+            loop {
+                let (events, windows) = (self.process.events, self.threads.windows);
+                match self.run_windows(&division, &parts, end, &mut round, progress) {
+                    Back::Stopped => return true,
+                    Back::ForGood => return false,
+                    Back::ForOne => {}
+                }
+                let (worked, windows) = (self.process.events - events, self.threads.windows - windows);
+                let pays = worked >= windows * FEWEST_PER_WINDOW && worked >= 4 * self.process.sources.len() as u64;
+                // The event that concerns all, and others of its instant that do.
+                let Some(source) = self.next_until(end) else { return false };
+                self.handle(source);
+                if !pays && !self.threads.forced {
+                    self.lose_patience();
+                    return false;
+                }
+            }
+        });
+        stopped
+    }
+
+    fn lose_patience(&mut self) {
+        if self.threads.forced {
+            // Nothing will be different next time.
+            self.threads.count = 1;
+        }
+        self.threads.not_before = self.process.events + self.threads.patience;
+        self.threads.patience = self.threads.patience.saturating_mul(2);
+    }
+
+    /// Gives the network to its processes, has them work until an event concerns all, and takes it back.
+    fn run_windows(
+        &mut self,
+        division: &Division,
+        parts: &[Mutex<Part>],
+        end: Time,
+        round: &mut dyn FnMut(&[usize]),
+        progress: &mut dyn FnMut(&mut Self),
+    ) -> Back {
+        let mut all: Vec<_> = parts.iter().map(lock).collect();
+        let lookahead = division.lookahead(self);
+        if lookahead == Duration::ZERO || all.iter().any(|part| part.net.sink.next_handle > MAX_HANDLES / 2) {
+            self.threads.count = 1;
+            return Back::ForGood;
+        }
+        let flows_come = self.process.apps.iter().map(|app| (app.flows_come(), app.source)).min();
+        let flows_come = flows_come.map_or((Due::NEVER, 0), |(at, app)| (Due::new(at, EventRank::APPLICATION), app));
+        self.exchange(division, &mut all);
+        for part in &mut all {
+            part.net.sink.clear();
+            part.net.sink.lookahead = lookahead;
+        }
+        let after_end = (Due::new(end + Duration::from_nanos(1), EventRank::CHANGE), 0);
+        // What nodes report must not reach a planner in the same window.
+        let control = if self.control.is_on() { self.network.control.delay } else { lookahead };
+        let longest = lookahead.min(control);
+        let mut window = longest;
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        let mut before: Vec<u64> = all.iter().map(|part| part.events).collect();
+        let back = loop {
+            let concerns_all = self.process.net.schedule.next().min(flows_come).min(after_end);
+            let first = all.iter().map(|part| part.net.schedule.next()).min().unwrap_or((Due::NEVER, 0));
+            let earliest = all.iter().map(|part| part.net.sink.earliest).min().unwrap_or(Time::NEVER);
+            let begin = first.0.at().min(earliest);
+            let until: Rank = (Due::new(begin + window, EventRank::CHANGE), 0);
+            let bound = until.min(concerns_all);
+            if begin == Time::NEVER
+                || (first >= concerns_all && (Due::new(earliest, EventRank::CHANGE), 0) >= concerns_all)
+            {
+                break Back::ForOne;
+            }
+            for part in &mut all {
+                part.net.sink.clear();
+                part.net.sink.bound = bound;
+            }
+            drop(all);
+            round(&order);
+            all = parts.iter().map(lock).collect();
+            self.threads.windows += 1;
+            self.meet(&mut all);
+            let done: Vec<u64> = all.iter().zip(&before).map(|(part, before)| part.events - before).collect();
+            before.clear();
+            before.extend(all.iter().map(|part| part.events));
+            order.sort_by_key(|&part| std::cmp::Reverse(done[part]));
+            window = next_window(window, longest, done.iter().sum());
+            self.process.now = self.process.now.max(begin);
+            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                self.stopped = true;
+                break Back::Stopped;
+            }
+            progress(self);
+        };
+        all.iter_mut().for_each(|part| part.take_in());
+        self.exchange(division, &mut all);
+        back
+    }
+
+    /// Hands over what goes to other processes, and tells what was logged.
+    fn meet(&mut self, all: &mut [MutexGuard<'_, Part>]) {
+        for from in 0..all.len() {
+            for to in 0..all.len() {
+                let sent = std::mem::take(&mut all[from].net.sink.outbox[to]);
+                if !sent.is_empty() {
+                    // Empty: it was taken in. Its room is used again.
+                    let empty = std::mem::replace(&mut all[to].net.sink.inbox[from], sent);
+                    all[from].net.sink.outbox[to] = empty;
+                } else {
+                    all[from].net.sink.outbox[to] = sent;
+                }
+            }
+        }
+        let Self { process, control, .. } = self;
+        let logs: Vec<&Log> = all.iter().map(|part| &part.net.sink).collect();
+        let report = |now, node, report, entries| control.report(now, node, report, entries);
+        log::tell_all(&logs, &process.net.topology, &mut process.net.sink, report);
+        let collected = all.iter_mut().filter_map(|part| part.collected.take()).max();
+        if collected.is_some() {
+            self.process.collected = collected;
+            self.collect();
+        }
+    }
+
+    /// Exchanges what processes own for what stands in its place: gives it to them, or takes it back.
+    fn exchange(&mut self, division: &Division, all: &mut [MutexGuard<'_, Part>]) {
+        use std::mem::swap;
+        let here = &mut self.process;
+        for (part, members) in all.iter_mut().zip(&division.members) {
+            let there = &mut **part;
+            for &node in &members.nodes {
+                swap(&mut here.places[node as usize], &mut there.places[node as usize]);
+                here.dead[node as usize] += std::mem::take(&mut there.dead[node as usize]);
+            }
+            members.apps.iter().for_each(|&app| swap(&mut here.apps[app as usize], &mut there.apps[app as usize]));
+            members.servers.iter().for_each(|&s| swap(&mut here.servers[s as usize], &mut there.servers[s as usize]));
+            for &link in &members.links {
+                swap(&mut here.net.links[link as usize], &mut there.net.links[link as usize]);
+            }
+            for &source in &members.sources {
+                let (due, other) = (here.net.schedule.get(source), there.net.schedule.get(source));
+                here.net.schedule.set(source, other);
+                there.net.schedule.set(source, due);
+            }
+            here.events += std::mem::take(&mut there.events);
+        }
+    }
+}
+
+/// The length of a window after one with so many events.
+fn next_window(window: Duration, longest: Duration, events: u64) -> Duration {
+    let next = match events {
+        0..EVENTS_PER_WINDOW => window + window,
+        _ if events > 2 * EVENTS_PER_WINDOW => Duration::from_nanos((window.nanos() / 2).max(1)),
+        _ => window,
+    };
+    next.min(longest)
+}
+
+/// Which process has what.
+struct Division {
+    members: Vec<Members>,
+    /// By directed link: the process where it ends.
+    ends: Arc<[u16]>,
+    /// Directed links from one process to another.
+    cut: Vec<u32>,
+}
+
+impl Division {
+    /// Divides the network; none if that is impossible or would not pay.
+    fn of(engine: &Engine<'_, '_>) -> Option<Division> {
+        let Process { net, places, apps, .. } = &engine.process;
+        let joints = net.links.chunks_exact(2).map(|both| {
+            let delay = both.iter().map(|link| link.propagation.delay()).min().unwrap_or_default();
+            // Who sends on a link to another process does not learn how many packets come of one.
+            let is_free = !both.iter().any(|link| link.propagation.duplicates());
+            Joint { ends: [both[0].to, both[1].to], delay: is_free.then_some(delay) }
+        });
+        let joints: Vec<Joint> = joints.collect();
+        let mut work = vec![1; places.len()];
+        net.links.iter().for_each(|link| work[link.to as usize] += link.propagation.totals().arrived);
+        let Threads { count, forced, .. } = engine.threads;
+        let processes = (count * PROCESSES_PER_THREAD).min(places.len()).min(MAX_PROCESSES);
+        let process = partition(&joints, &work, count, processes, forced)?;
+        let mut members: Vec<Members> = (0..processes).map(|_| Members::default()).collect();
+        for (place, &process) in places.iter().zip(&process) {
+            for local in &place.locals {
+                match *local {
+                    Local::App(app) => members[process as usize].apps.push(app),
+                    Local::Server(server) => members[process as usize].servers.push(server),
+                }
+            }
+        }
+        (0..).zip(&process).for_each(|(node, &process)| members[process as usize].nodes.push(node));
+        let ends: Vec<u16> = net.links.iter().map(|link| process[link.to as usize]).collect();
+        (0..).zip(&ends).for_each(|(link, &process)| members[process as usize].links.push(link));
+        for (source, of) in (0..).zip(&engine.process.sources) {
+            let node = match *of {
+                Source::DirectedLink(link) => net.links[link as usize].to,
+                Source::Node(node) => node,
+                Source::App(app) => apps[app as usize].node,
+                _ => continue,
+            };
+            members[process[node as usize] as usize].sources.push(source);
+        }
+        let is_cut = |&link: &u32| ends[link as usize] != ends[link as usize ^ 1];
+        let cut = (0..ends.len() as u32).filter(is_cut).collect();
+        Some(Division { members, ends: ends.into(), cut })
+    }
+
+    /// The least time from one process to another: packets have left completely before the delay begins.
+    fn lookahead(&self, engine: &Engine<'_, '_>) -> Duration {
+        let delay = |&link: &u32| engine.process.net.links[link as usize].propagation.delay();
+        self.cut.iter().map(delay).min().unwrap_or(engine.network.duration)
+    }
+
+    /// Processes that have nothing yet.
+    fn parts(&self, engine: &Engine<'_, '_>) -> Vec<Mutex<Part>> {
+        let Process { net, places, apps, servers, sources, trace, reports_wanted, known, signals, .. } =
+            &engine.process;
+        let wants = Wants {
+            hash: net.sink.hash.is_some(),
+            paths: net.sink.has_paths(),
+            tap: net.sink.is_tapped(),
+            observer: net.sink.observer.watches(),
+        };
+        let part = |number: usize| {
+            let next_handle = net.sink.paths.handles_of(number);
+            let net = Net {
+                topology: Topology::default(),
+                links: net.links.iter().map(|_| EngineLink::elsewhere()).collect(),
+                ports: Vec::new(),
+                media: Media::default(),
+                cross: Cross::default(),
+                fragments: Fragments::new(0),
+                schedule: Tournament::new(sources.len()),
+                sink: Log::new(number, next_handle, wants, self.members.len(), self.ends.clone()),
+            };
+            Mutex::new(Process {
+                now: engine.process.now,
+                net,
+                places: places.iter().map(|_| EngineNode::elsewhere()).collect(),
+                apps: apps.iter().map(|_| App::elsewhere()).collect(),
+                servers: servers.iter().map(|_| Server::new(Default::default())).collect(),
+                sources: sources.clone(),
+                trace: *trace,
+                reports_wanted: *reports_wanted,
+                reports: Vec::new(),
+                collected: None,
+                events: 0,
+                dead: vec![0; places.len()],
+                unswitched: Vec::new(),
+                known: known.clone(),
+                signals: signals.clone(),
+                eager: Vec::new(),
+            })
+        };
+        (0..self.members.len()).map(part).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::{Change, Network};
+    use crate::observer::NoObserver;
+    use crate::{RunOptions, bench};
+    use ndnweir_core::scheme::Scheme;
+
+    /// Windows and packet-hops of a run.
+    fn windows(network: &Network, threads: usize, force_threads: bool) -> (u64, u64) {
+        let scheme = Scheme::named("fixed").unwrap();
+        let options = RunOptions { threads, force_threads, ..RunOptions::default() };
+        let mut observer = NoObserver;
+        let mut engine = Engine::build(network, &scheme, 1, &mut observer, options).unwrap();
+        engine.start();
+        engine.run_until(Time::ZERO + network.duration);
+        let windows = engine.threads.windows;
+        (windows, engine.finish().packet_hops)
+    }
+
+    #[test]
+    fn a_small_run_uses_one_thread_unless_forced() {
+        let network = bench::grid(4, Duration::from_millis(2), Duration::from_millis(500));
+        let (none, hops) = windows(&network, 2, false);
+        let (some, same) = windows(&network, 2, true);
+        assert_eq!((none, windows(&network, 1, true).0), (0, 0));
+        assert!(some > 40 && hops == same, "{some} windows, {hops} and {same} hops");
+    }
+
+    #[test]
+    fn a_large_run_uses_threads_by_itself_and_stops_when_less_is_under_way() {
+        let (mut network, scheme) = bench::pipe(60_000, 1_500_000);
+        let few = |network: &Network| {
+            let options = RunOptions { threads: 2, ..RunOptions::default() };
+            let mut observer = NoObserver;
+            let mut engine = Engine::build(network, &scheme, 1, &mut observer, options).unwrap();
+            engine.start();
+            engine.run_until(Time::ZERO + network.duration);
+            (engine.threads.windows, engine.threads.not_before)
+        };
+        let (windows, not_before) = few(&network);
+        assert!(windows > 60, "{windows} windows, {not_before}");
+        let half = Time::ZERO + Duration::from_nanos(network.duration.nanos() / 2);
+        // Changes of something that does not matter.
+        let loss = |i| (half + Duration::from_nanos(i), Change::Restart { node: 0 });
+        network.changes = (0..50).map(loss).collect();
+        let (fewer, later) = few(&network);
+        assert!(fewer + 20 < windows && later > not_before, "{fewer} of {windows} windows, {later}");
+    }
+}
