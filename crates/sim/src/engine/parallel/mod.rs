@@ -180,7 +180,7 @@ impl Engine<'_, '_> {
         };
         let parts = division.parts(self);
         let crew = Crew::new(&parts, Part::work);
-        let stopped = std::thread::scope(|scope| {
+        std::thread::scope(|scope| {
             let hired = crew.hire(self.threads.count - 1, scope);
             let mut round = |order: &[usize]| crew.round(&hired, order.iter().copied());
             loop {
@@ -200,8 +200,7 @@ impl Engine<'_, '_> {
                     return false;
                 }
             }
-        });
-        stopped
+        })
     }
 
     fn lose_patience(&mut self) {
