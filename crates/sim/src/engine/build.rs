@@ -142,6 +142,7 @@ impl<'n, 'o> Engine<'n, 'o> {
             next_flow: first_number(network),
             known_objects: KnownObjects::new(),
             threads: Threads::new(options.threads, options.force_threads),
+            windows: options.windows,
             departures: Vec::new(),
             network,
         };

@@ -63,6 +63,8 @@ pub struct RunOptions<'a> {
     pub threads: usize,
     /// Use them however little there is to do; slower, with the same results.
     pub force_threads: bool,
+    /// Told when threads begin a window, with nothing, and when they have ended it, with the events of each process.
+    pub windows: Option<&'a mut dyn FnMut(&[u64])>,
     /// Ends the run at the next opportunity when set.
     pub stop: Option<&'a AtomicBool>,
     /// Called with the fraction of simulated time that has passed, at most a thousand times.
@@ -154,6 +156,8 @@ struct Engine<'n, 'o> {
     known_objects: flows::KnownObjects,
     #[state(skip)]
     threads: Threads,
+    #[state(skip)]
+    windows: Option<&'o mut dyn FnMut(&[u64])>,
     #[state(skip)]
     departures: Vec<(Time, Time)>,
 }

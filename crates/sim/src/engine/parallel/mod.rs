@@ -29,11 +29,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 /// So many packets must be under way before it is tried (ours: below, windows have too few events to share).
 const ENOUGH_UNDER_WAY: u64 = 20_000;
-/// How many events a window should have: some milliseconds of work, of which what goes to other processes still fits
-/// into the caches.
-const EVENTS_PER_WINDOW: u64 = 8192;
-/// Windows with fewer events do not pay: to meet takes as long.
-const FEWEST_PER_WINDOW: u64 = 1000;
+/// How many events a window should have for each thread: a millisecond of work, of which what goes to other processes
+/// still fits into the caches.
+const EVENTS_PER_WINDOW: u64 = 4096;
+/// Windows with fewer events for each thread do not pay: to meet takes as long.
+const FEWEST_PER_WINDOW: u64 = 500;
 /// How many processes there are for each thread: who has finished takes what is left.
 const PROCESSES_PER_THREAD: usize = 4;
 /// After how many events it is tried again, at first; twice as many after every time that it did not pay.
@@ -68,7 +68,7 @@ impl Threads {
 enum Back {
     /// For one event that concerns all.
     ForOne,
-    /// It does not pay.
+    /// It cannot be divided like this any longer, or the division was made when half as much was known of the work.
     ForGood,
     /// The run is to be stopped.
     Stopped,
@@ -183,6 +183,7 @@ impl Engine<'_, '_> {
         std::thread::scope(|scope| {
             let hired = crew.hire(self.threads.count - 1, scope);
             let mut round = |order: &[usize]| crew.round(&hired, order.iter().copied());
+            let fewest = FEWEST_PER_WINDOW * self.threads.count as u64;
             loop {
                 let (events, windows) = (self.process.events, self.threads.windows);
                 match self.run_windows(&division, &parts, end, &mut round, progress) {
@@ -191,7 +192,7 @@ impl Engine<'_, '_> {
                     Back::ForOne => {}
                 }
                 let (worked, windows) = (self.process.events - events, self.threads.windows - windows);
-                let pays = worked >= windows * FEWEST_PER_WINDOW && worked >= 4 * self.process.sources.len() as u64;
+                let pays = worked >= windows * fewest && worked >= 4 * self.process.sources.len() as u64;
                 // The event that concerns all, and others of its instant that do.
                 let Some(source) = self.next_until(end) else { return false };
                 self.handle(source);
@@ -258,25 +259,36 @@ impl Engine<'_, '_> {
                 part.net.sink.bound = bound;
             }
             drop(all);
+            self.tell_window(&[]);
             round(&order);
             all = parts.iter().map(lock).collect();
             self.threads.windows += 1;
-            self.meet(&mut all);
             let done: Vec<u64> = all.iter().zip(&before).map(|(part, before)| part.events - before).collect();
+            self.tell_window(&done);
+            self.meet(&mut all);
             before.clear();
             before.extend(all.iter().map(|part| part.events));
             order.sort_by_key(|&part| std::cmp::Reverse(done[part]));
-            window = next_window(window, longest, done.iter().sum());
+            window = next_window(window, longest, done.iter().sum::<u64>() / self.threads.count as u64);
             self.process.now = self.process.now.max(begin);
             if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                 self.stopped = true;
                 break Back::Stopped;
+            }
+            if self.process.events + before.iter().sum::<u64>() >= division.until {
+                break Back::ForGood;
             }
             progress(self);
         };
         all.iter_mut().for_each(|part| part.take_in());
         self.exchange(division, &mut all);
         back
+    }
+
+    fn tell_window(&mut self, events: &[u64]) {
+        if let Some(windows) = &mut self.windows {
+            windows(events);
+        }
     }
 
     /// Hands over what goes to other processes, and tells what was logged.
@@ -329,7 +341,7 @@ impl Engine<'_, '_> {
     }
 }
 
-/// The length of a window after one with so many events.
+/// The length of a window after one with so many events for each thread.
 fn next_window(window: Duration, longest: Duration, events: u64) -> Duration {
     let next = match events {
         0..EVENTS_PER_WINDOW => window + window,
@@ -346,6 +358,8 @@ struct Division {
     ends: Arc<[u16]>,
     /// Directed links from one process to another.
     cut: Vec<u32>,
+    /// After how many events of the run another is made.
+    until: u64,
 }
 
 impl Division {
@@ -387,7 +401,8 @@ impl Division {
         }
         let is_cut = |&link: &u32| ends[link as usize] != ends[link as usize ^ 1];
         let cut = (0..ends.len() as u32).filter(is_cut).collect();
-        Some(Division { members, ends: ends.into(), cut })
+        let until = if forced { u64::MAX } else { 2 * engine.process.events.max(PATIENCE) };
+        Some(Division { members, ends: ends.into(), cut, until })
     }
 
     /// The least time from one process to another: packets have left completely before the delay begins.

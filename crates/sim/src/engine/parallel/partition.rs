@@ -13,8 +13,10 @@ pub(super) struct Joint {
 
 /// How many delays are tried as the shortest of links between processes.
 const TRIES: usize = 24;
-/// The share of a thread's work that the heaviest piece may have.
+/// What the heaviest piece may have, of a thread's share of the work or of the heaviest node's.
 const HEAVIEST: f64 = 1.2;
+/// By how much more work there must be than in the heaviest piece.
+const WORTH: f64 = 1.5;
 
 /// By node: its piece, so that nodes joined by links shorter than `shortest` are in one.
 fn pieces(nodes: usize, joints: &[Joint], shortest: Duration) -> Vec<u32> {
@@ -34,7 +36,7 @@ fn pieces(nodes: usize, joints: &[Joint], shortest: Duration) -> Vec<u32> {
 }
 
 /// By node: the number of its process, below `processes`; none if there cannot be two between which packets take time,
-/// or if, unless `forced`, one piece has more work than a thread should have. `work` is by node.
+/// or if, unless `forced`, one piece has most of the work. `work` is by node.
 ///
 /// Links between processes are as long as they can be. The pieces that are left are put into a row, breadth first from
 /// one end of the network, and the row is cut into parts of equal work: few links lead from one to another.
@@ -49,17 +51,21 @@ pub(super) fn partition(
     let delays: BTreeSet<Duration> = joints.iter().filter_map(|joint| joint.delay).collect();
     let delays: Vec<Duration> = delays.into_iter().rev().filter(|&delay| delay > Duration::ZERO).collect();
     let total: u64 = work.iter().sum::<u64>().max(1);
-    let is_even = |pieces: &[u32]| {
+    let heaviest = |pieces: &[u32]| {
         let mut sums = vec![0; nodes];
         pieces.iter().zip(work).for_each(|(&piece, work)| sums[piece as usize] += work);
-        let heaviest = sums.iter().max().copied().unwrap_or_default();
-        heaviest as f64 * threads as f64 <= total as f64 * HEAVIEST
+        sums.into_iter().max().unwrap_or_default() as f64
     };
+    let smallest = heaviest(&pieces(nodes, joints, *delays.last()?));
+    if !forced && smallest * WORTH > total as f64 {
+        return None;
+    }
+    let enough = smallest.max(total as f64 / threads as f64) * HEAVIEST;
     let mut tried = delays.iter().step_by(delays.len().div_ceil(TRIES).max(1)).chain(delays.last());
     let pieces = tried.find_map(|&shortest| {
         let pieces = pieces(nodes, joints, shortest);
         let is_apart = pieces.iter().any(|&piece| piece != pieces[0]);
-        (is_apart && (forced || is_even(&pieces))).then_some(pieces)
+        (is_apart && (forced || heaviest(&pieces) <= enough)).then_some(pieces)
     })?;
     let row = row(&pieces, joints);
     let mut before = 0;
