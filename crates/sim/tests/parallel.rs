@@ -2,14 +2,21 @@
 
 use crate::keeping::{every_component, with_faults, with_other_traffic};
 use crate::properties::networks::networks;
+use ndnweir_core::component::{Env, Outside};
+use ndnweir_core::consumer::Consumer;
+use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::packet::Packet;
-use ndnweir_core::scheme::Scheme;
-use ndnweir_core::units::{Duration, Time};
+use ndnweir_core::registry::{AnyConsumer, ConsumerParams};
+use ndnweir_core::scheme::{ComponentChoice, Scheme};
+use ndnweir_core::units::{Bytes, Duration, Time};
 use ndnweir_sim::bench;
 use ndnweir_sim::network::{Link, Network};
-use ndnweir_sim::observer::{ConsumerId, Delivery, DirectedLinkId, FlowEvent, NodeId, Observer, PathId, Snapshot};
+use ndnweir_sim::observer::{
+    ConsumerId, Delivery, DirectedLinkId, FlowEvent, NoObserver, NodeId, Observer, PathId, Snapshot,
+};
 use ndnweir_sim::{Outcome, PacketTap, RunOptions, run};
 use proptest::prelude::*;
+use serde_json::json;
 use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
@@ -66,6 +73,15 @@ fn simulate(network: &Network, scheme: &Scheme, threads: usize) -> (Outcome, Vec
     (outcome, tape.0.take())
 }
 
+/// How many windows there are if threads are forced.
+fn windows(network: &Network, scheme: &Scheme) -> u64 {
+    let mut windows = 0;
+    let mut count = |events: &[u64]| windows += u64::from(!events.is_empty());
+    let options = RunOptions { threads: 3, force_threads: true, windows: Some(&mut count), ..RunOptions::full() };
+    run(network, scheme, 3, &mut NoObserver, options).unwrap();
+    windows
+}
+
 /// Compares runs on several numbers of threads with one on one.
 fn compare(network: &Network, scheme: &Scheme, threads: &[usize]) -> Result<(), String> {
     let one = simulate(network, scheme, 1);
@@ -95,9 +111,22 @@ fn every_scheme_and_component_does_the_same_on_several_threads_in_a_network_with
 fn what_cannot_be_divided_runs_on_one_thread() {
     let cubic = Scheme::named("cubic").unwrap();
     assert_eq!(compare(&with_other_traffic(), &cubic, &[2]), Ok(()));
+    assert_eq!(windows(&with_other_traffic(), &cubic), 0);
     let mut no_time = bench::grid(3, Duration::from_millis(2), Duration::from_millis(300));
     no_time.links.iter_mut().flat_map(Link::directions_mut).for_each(|direction| direction.delay = Duration::ZERO);
     assert_eq!(compare(&no_time, &cubic, &[2]), Ok(()));
+    assert_eq!(windows(&no_time, &cubic), 0);
+    let mut fragments = with_faults();
+    assert!(windows(&fragments, &cubic) > 100);
+    fragments.links[0].mtu = Some(Bytes::new(500));
+    assert_eq!(windows(&fragments, &cubic), 0);
+    let mut outside = cubic.clone();
+    let make = || -> Box<dyn Consumer + Send> {
+        let mut layout = FieldLayout::default();
+        Box::new(AnyConsumer::build("aimd", &json!({}), &mut Env { layout: &mut layout }).unwrap())
+    };
+    outside.parts.consumer = ComponentChoice::of(ConsumerParams::Custom(Outside::new("mine", make)));
+    assert_eq!(windows(&with_faults(), &outside), 0);
 }
 
 #[test]
