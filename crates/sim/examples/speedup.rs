@@ -10,7 +10,7 @@ use ndnweir_core::packet::Packet;
 use ndnweir_core::units::Time;
 use ndnweir_sim::bench::{Case, cases};
 use ndnweir_sim::observer::{Delivery, DirectedLinkId, NoObserver, NodeId, Observer};
-use ndnweir_sim::{Outcome, PacketTap, RunOptions, run};
+use ndnweir_sim::{Outcome, PacketTap, RunOptions, TakeWindow, run};
 use std::ops::Range;
 use std::time::Instant;
 
@@ -31,10 +31,10 @@ impl PacketTap for Count {
 }
 
 /// Seconds.
-fn simulate(case: &Case, recorded: bool, threads: usize, windows: &mut dyn FnMut(&[u64])) -> (f64, Outcome) {
+fn simulate(case: &Case, recorded: bool, threads: usize, windows: &mut TakeWindow<'_>) -> (f64, Outcome) {
     let start = now();
     let mut told = |events: &[u64]| windows(events);
-    let windows: Option<&mut dyn FnMut(&[u64])> = Some(&mut told);
+    let windows: Option<&mut TakeWindow<'_>> = Some(&mut told);
     let (mut observer, mut tap) = (Count::default(), Count::default());
     let outcome = if recorded {
         let options = RunOptions { threads, windows, tap: Some(&mut tap), ..RunOptions::full() };

@@ -47,6 +47,9 @@ pub trait PacketTap {
     }
 }
 
+/// What takes the events of each process in a window of several threads.
+pub type TakeWindow<'a> = dyn FnMut(&[u64]) + 'a;
+
 /// How to run.
 #[derive(Default)]
 pub struct RunOptions<'a> {
@@ -64,7 +67,7 @@ pub struct RunOptions<'a> {
     /// Use them however little there is to do; slower, with the same results.
     pub force_threads: bool,
     /// Told when threads begin a window, with nothing, and when they have ended it, with the events of each process.
-    pub windows: Option<&'a mut dyn FnMut(&[u64])>,
+    pub windows: Option<&'a mut TakeWindow<'a>>,
     /// Ends the run at the next opportunity when set.
     pub stop: Option<&'a AtomicBool>,
     /// Called with the fraction of simulated time that has passed, at most a thousand times.
@@ -157,7 +160,7 @@ struct Engine<'n, 'o> {
     #[state(skip)]
     threads: Threads,
     #[state(skip)]
-    windows: Option<&'o mut dyn FnMut(&[u64])>,
+    windows: Option<&'o mut TakeWindow<'o>>,
     #[state(skip)]
     departures: Vec<(Time, Time)>,
 }
