@@ -31,6 +31,8 @@ const FORGET: f64 = 2.0;
 const FULL: f64 = 1.02;
 /// By how much the load of one slot moves that of the last slots.
 const RECENT: f64 = 0.5;
+/// More bits than these wait, some four Data, where the load of the last slots is no chance.
+const SOME_WAIT: f64 = 32e3;
 /// What is counted is the mean of at least so many bits: some 50 Data.
 const FEW_BITS: f64 = 400e3;
 /// A slot's mean changes its time constant at most to this part of the constant.
@@ -131,10 +133,12 @@ impl Level {
             }
             Some(pace) => {
                 self.stated.saw(flow);
-                self.arrive(flow, weight(pace / self.level, tolerance));
+                // Not by the level of a link that was free: before those who fill it count in full it is overloaded.
+                let held = weight(pace / self.told(), tolerance);
+                self.arrive(flow, held);
                 self.slot.highest = self.slot.highest.max(pace);
                 self.slot.flows += bits / pace;
-                self.slot.bound += bits / pace * weight(pace / self.level, tolerance);
+                self.slot.bound += bits / pace * held;
             }
         }
     }
@@ -164,7 +168,7 @@ impl Level {
             // Those who are here hear of it in time: what they send on it comes no earlier than the newcomer's.
             self.level = self.level.min(self.wanted());
         }
-        self.told().min(self.reach(pace, rtt, capacity, params))
+        self.level.min(self.reach(pace, rtt, capacity, params))
     }
 
     /// What is free, for each of the flows that this link holds.
@@ -172,7 +176,7 @@ impl Level {
         self.free / (self.bound + self.unstated() + self.new).max(1.0 / MOST)
     }
 
-    /// The level as flows may follow it.
+    /// The level as flows may follow it whose own pace and round trip are not known.
     pub(super) fn told(&self) -> f64 {
         self.level.min(self.most)
     }
@@ -238,7 +242,8 @@ impl Level {
         let target = params.utilization * capacity;
         self.most = self.reach(self.highest, self.rtt, capacity, params);
         self.level = (self.level * (1.0 + change)).clamp(params.least * capacity / MOST, MOST * capacity);
-        if self.load > target {
+        let overloaded = self.load > target || (self.recent > target && waiting > SOME_WAIT);
+        if overloaded {
             // The level of a link that was free rose without bound.
             self.level = self.level.min(self.most);
         }

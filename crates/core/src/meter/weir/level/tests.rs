@@ -62,6 +62,39 @@ fn a_flow_of_which_little_passes_is_told_a_step_and_not_what_its_part_could_fill
     assert!((reach[0] - 33.333).abs() < 0.01 && (reach[1] - 9.9).abs() < 1e-9, "{reach:?}");
 }
 
+// 0.99 Mbit/s of a flow of 1 pass, the level of the free link is 990: a flow of 20 Mbit/s and a round trip of 0.4 s that
+// seldom comes may take a step, 20 · (1 + 0.5 · 0.4/0.5 · 8) = 84, though the fastest of late reaches 9.9 alone.
+#[test]
+fn a_flow_that_comes_seldom_is_not_held_to_what_those_that_are_here_can_reach() {
+    let (mut level, mut offered) = (Level::new(C, 0), 0);
+    for _ in 0..2000 {
+        slot(&mut level, &[(1e6, 0.99e4)], &mut offered, 0.0);
+    }
+    assert!((level.told() / 9.9e6 - 1.0).abs() < 1e-6, "{level:?}");
+    let grant = level.grant(FlowId(7), 20e6, 0.4, C, &Params::default()) / 1e6;
+    assert!((grant - 84.0).abs() < 0.1, "{grant}");
+}
+
+// Of a flow of 5 Mbit/s a hundredth passes: it counts by what the fastest can reach, 5 · (1 + 0.5 · 0.02/0.12 · 8) = 8.33 or
+// the target, 9.9: 5/9.9 of 0.01, not by the level of 990 Mbit/s. A second that comes at 9 counts as 9/9.9, in full.
+// Then it sends 15 Mbit/s, 40 kbit wait, and the load of two slots is above the target while that of the last 0.1 s is
+// not yet: the level is at once no more than what the fastest reaches.
+#[test]
+fn the_level_of_a_link_that_was_free_holds_once_it_is_overloaded() {
+    let (mut level, mut offered) = (Level::new(C, 0), 0);
+    let few = (5e6, 500.0);
+    for _ in 0..2000 {
+        slot(&mut level, &[few], &mut offered, 0.0);
+    }
+    assert!((level.bound / (0.01 * 5.0 / 9.9) - 1.0).abs() < 1e-6 && level.level > 900e6, "{level:?}");
+    let before = level.bound;
+    slot(&mut level, &[few, (9e6, 150e3)], &mut offered, 0.0);
+    let gained = 0.1 * (150e3 / 9e6 / 0.01 + 0.01 * 5.0 / 9.9 - before);
+    assert!((level.bound - before - gained).abs() < 1e-9 && level.level > 5.0 * level.most, "{level:?}");
+    slot(&mut level, &[few, (9e6, 150e3)], &mut offered, 40e3);
+    assert!(level.load < 9.9e6 && level.recent > 9.9e6 && level.level == level.most, "{level:?}");
+}
+
 // 20 flows of 0.495 Mbit/s fill the target. One of 0.9, above its twentieth, keeps that while nothing is free; one of 0.4 is
 // told its twentieth.
 #[test]
