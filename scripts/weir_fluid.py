@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass, field, replace
 
 # Constants of level.rs that are no parameters.
-MOST_FREE, MOST, FULL, RECENT, FEW_BITS, FORGET = 8.0, 100.0, 1.02, 0.5, 400e3, 2.0
+MOST_FREE, MOST, FULL, RECENT, SOME_WAIT, FEW_BITS, FORGET = 8.0, 100.0, 1.02, 0.5, 32e3, 400e3, 2.0
 # A consumer follows at most this multiple of its pace (consumer/weir.rs).
 MOST_RISE = 2.0
 
@@ -198,7 +198,7 @@ class Link:
         return max(min(equal, target), pace * (1 + step * free))
 
     def grant(self, pace, rtt):
-        return min(self.level, self.most, self.reach(pace, rtt))
+        return min(self.level, self.reach(pace, rtt))
 
     def end_slot(self, present):
         """As `Level::update`."""
@@ -226,7 +226,8 @@ class Link:
             change *= min(gain, 0.5)
         self.most = self.reach(self.highest, self.rtt)
         self.level = min(self.level * (1 + change), MOST * self.part)
-        if self.load > target:
+        overloaded = self.recent > target and self.queue * self.capacity > SOME_WAIT
+        if self.load > target or overloaded:
             self.level = min(self.level, self.most)
 
 
@@ -272,7 +273,7 @@ def integrate(links, flows, seconds, step=0.001, changes=(), data_bits=8528.0):
                 present[which] += flow.count
                 link.passed[0] += flow.count * pace * step
                 link.passed[1] += flow.count * step
-                link.passed[2] += flow.count * step * weight(pace / link.level, link.params.tolerance)
+                link.passed[2] += flow.count * step * weight(pace / min(link.level, link.most), link.params.tolerance)
                 link.passed[3] += flow.count * pace * step * rtt
                 link.fastest = max(link.fastest, pace)
                 told[number][place].append(link.grant(pace, rtt))
