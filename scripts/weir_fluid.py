@@ -273,7 +273,7 @@ def integrate(links, flows, seconds, step=0.001, changes=(), data_bits=8528.0):
                 present[which] += flow.count
                 link.passed[0] += flow.count * pace * step
                 link.passed[1] += flow.count * step
-                link.passed[2] += flow.count * step * weight(pace / min(link.level, link.most), link.params.tolerance)
+                link.passed[2] += flow.count * step * weight(pace / link.level, link.params.tolerance)
                 link.passed[3] += flow.count * pace * step * rtt
                 link.fastest = max(link.fastest, pace)
                 told[number][place].append(link.grant(pace, rtt))

@@ -133,12 +133,10 @@ impl Level {
             }
             Some(pace) => {
                 self.stated.saw(flow);
-                // Not by the level of a link that was free: before those who fill it count in full it is overloaded.
-                let held = weight(pace / self.told(), tolerance);
-                self.arrive(flow, held);
+                self.arrive(flow, weight(pace / self.level, tolerance));
                 self.slot.highest = self.slot.highest.max(pace);
                 self.slot.flows += bits / pace;
-                self.slot.bound += bits / pace * held;
+                self.slot.bound += bits / pace * weight(pace / self.level, tolerance);
             }
         }
     }
