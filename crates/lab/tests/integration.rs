@@ -9,6 +9,7 @@ mod ndnsieve;
 mod optimum_ceilings;
 mod order;
 mod papers;
+mod papers_verdicts;
 mod parallel;
 mod parts;
 mod pcon_scenarios;

@@ -2,16 +2,9 @@
 
 use super::super::draws::Draws;
 use super::super::*;
-use super::networks::{Demand, Kind, Rates, Routing, Shape, network};
+use super::networks::{Demand, Kind, Rates, Routing, Shape, link, network};
 use super::random;
 use proptest::prelude::*;
-
-pub(super) fn link(links: &mut Vec<DirectedLink>, a: usize, b: usize, rate: f64) {
-    for (from, to) in [(a, b), (b, a)] {
-        let (name, reverse) = (format!("{from}>{to}"), Some(links.len() ^ 1));
-        links.push(DirectedLink { name, from, to, rate: Rate::from_mbps(rate), reverse });
-    }
-}
 
 fn fetch(consumer: usize, producers: &[usize]) -> FlowDemand {
     let routes = AllowedLinks::Any { producers: producers.to_vec(), usable: None };

@@ -4,6 +4,14 @@ use super::super::draws::Draws;
 use super::super::*;
 use std::collections::BinaryHeap;
 
+/// Both directions between two nodes, each of a rate in 10⁶ bit/s.
+pub(super) fn link(links: &mut Vec<DirectedLink>, a: usize, b: usize, rate: f64) {
+    for (from, to) in [(a, b), (b, a)] {
+        let (name, reverse) = (format!("{from}>{to}"), Some(links.len() ^ 1));
+        links.push(DirectedLink { name, from, to, rate: Rate::from_mbps(rate), reverse });
+    }
+}
+
 /// How nodes are linked.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Shape {
@@ -154,7 +162,7 @@ pub(super) fn network(kind: Kind, nodes: usize, flows: usize, seed: u64) -> Prob
             Rates::Uniform => 10.0 + 90.0 * draws.unit(),
         };
         let core = matches!(kind.shape, Shape::TwoTier) && a.max(b) < nodes / 10;
-        super::large::link(&mut links, a, b, if core { 10.0 * rate } else { rate });
+        link(&mut links, a, b, if core { 10.0 * rate } else { rate });
     }
     let delays: Vec<usize> = (0..ends.len()).flat_map(|_| [1000 + draws.below(9000)].repeat(2)).collect();
     let seats: Vec<usize> = ends.iter().flat_map(|(a, b)| [*a, *b]).collect();
