@@ -10,7 +10,6 @@ mod optimum_ceilings;
 mod order;
 mod papers;
 mod papers_verdicts;
-mod parallel;
 mod parts;
 mod pcon_scenarios;
 mod report_metrics;

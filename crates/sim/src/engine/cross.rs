@@ -1,7 +1,6 @@
 //! Cross traffic: it uses the same queues as NDN packets, and nodes do not process it.
 
-use super::process::Net;
-use super::sink::Sink;
+use super::Net;
 use crate::nada;
 use crate::network::{CrossFlow, CrossKind, Network};
 use crate::outcome::CrossCounters;
@@ -49,7 +48,7 @@ struct Flow {
 }
 
 /// All flows.
-#[derive(Debug, Default, ndnweir_state::State)]
+#[derive(Debug, ndnweir_state::State)]
 pub(super) struct Cross {
     #[state(skip)]
     given: Vec<CrossFlow>,
@@ -177,7 +176,7 @@ fn datagram() -> Packet {
     Packet { flags: flags::FOREIGN, fragment: Fragment::FOREIGN, ..Packet::default() }
 }
 
-impl<S: Sink> Net<S> {
+impl Net<'_> {
     /// Handles the event of a flow.
     pub(super) fn cross_due(&mut self, now: Time, number: usize) {
         if let State::Tcp(ends) = &mut self.cross.flows[number].state {
