@@ -71,6 +71,10 @@ class Case:
         return queue, self.rtt + queue
 
 
+def with_drain(case, drain):
+    return replace(case, params=replace(case.params, drain=drain))
+
+
 def open_loop(case, rising):
     """The open loop's transfer function; `rising` with the lag that a level has that rises, else without, as it falls."""
     queue, give = case.rest()
@@ -123,8 +127,7 @@ def critical_drain(case, rising):
     """The parameter `drain` from which on the equilibrium is unstable."""
 
     def is_stable(drain):
-        transfer = open_loop(replace(case, params=replace(case.params, drain=drain)), rising)
-        return crossing(transfer)[1] < 1
+        return crossing(open_loop(with_drain(case, drain), rising))[1] < 1
 
     least = case.surplus() / (1 - case.other) * 1.01
     return bisect(is_stable, max(least, 0.01), 100.0)
@@ -249,7 +252,6 @@ def integrate(links, flows, seconds, step=0.001, changes=(), data_bits=8528.0):
     paces = [[flow.pace] for flow in flows]
     # What each flow's Data bear from each link, by the step in which they pass.
     told = [[[] for _ in flow.links] for flow in flows]
-    waits = [[] for _ in links]
     capacity = links[0].capacity
     per_slot = [round(link.params.slot / step) for link in links]
     changes = sorted(changes)
@@ -279,7 +281,6 @@ def integrate(links, flows, seconds, step=0.001, changes=(), data_bits=8528.0):
                 told[number][place].append(link.grant(pace, rtt))
         for number, link in enumerate(links):
             link.queue = max(0.0, link.queue + (arriving[number] - link.part) * step)
-            waits[number].append(link.queue)
             if (now + 1) % per_slot[number] == 0:
                 link.end_slot(present[number])
         for number, flow in enumerate(flows):
@@ -296,7 +297,7 @@ def integrate(links, flows, seconds, step=0.001, changes=(), data_bits=8528.0):
                 gain = step / (between + flow.rtt + wait)
                 pace += min(gain, 1) * (min(heard, MOST_RISE * pace) - pace)
             paces[number].append(max(pace, 1e-4))
-    return paces, waits
+    return paces
 
 
 def spread(values):
@@ -318,8 +319,8 @@ def model_swing(case, seconds=40.0, bin_seconds=0.02):
     link.level, link.load, link.recent, link.flows, link.bound = start, 1.0, 1.0, case.flows, case.flows
     link.rtt, link.queue = case.rtt + min(queue, 1.0), min(queue, 1.0) * 1.2
     flow = Flow(case.flows, case.rtt, (0,), (case.rtt / 2,), pace=start)
-    paces, _ = integrate([link], [flow], seconds)
-    values = paces[0][len(paces[0]) // 2 :]
+    (paces,) = integrate([link], [flow], seconds)
+    values = paces[len(paces) // 2 :]
     return spread(in_bins(values, round(bin_seconds / 0.001)))
 
 

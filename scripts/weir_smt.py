@@ -77,9 +77,9 @@ class Trace:
     def utilization(self):
         return self.left[self.period] / self.period
 
-    def ring(self, name, sort=z3.Real):
+    def ring(self, name):
         """A value of the law in each step."""
-        return [sort(f"{name}{t}") for t in range(self.period)]
+        return [z3.Real(f"{name}{t}") for t in range(self.period)]
 
 
 def heard(trace, levels, t):

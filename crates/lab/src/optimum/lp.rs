@@ -8,7 +8,7 @@
 //! optimal allocation. The rates themselves come from [`super::filling`], which tests compare with these programs.
 
 use super::error::SolverError;
-use super::paths::{Path, Paths};
+use super::paths::{Path, Paths, path_cost};
 use super::{AllowedLinks, Problem};
 use good_lp::{Expression, ProblemVariables, Solution, SolverModel, Variable, constraint, microlp, variable};
 
@@ -120,7 +120,7 @@ impl<'a> Program<'a> {
                     continue;
                 }
                 let Some(path) = self.paths.cheapest(f, &costs) else { continue };
-                let price: f64 = path.iter().map(|hop| costs[*hop]).sum();
+                let price = path_cost(&path, &costs);
                 if price < prices.flows[f] * (1.0 - PRICE_TOLERANCE) - PRICE_TOLERANCE * PRICE_TOLERANCE {
                     added |= self.paths.add(f, path);
                 }

@@ -7,6 +7,11 @@ use std::collections::BTreeMap;
 /// A path: hops from a producer to the consumer.
 pub(super) type Path = Vec<usize>;
 
+/// What a payload bit on a path costs, at these costs of hops.
+pub(super) fn path_cost(path: &[usize], costs: &[f64]) -> f64 {
+    path.iter().map(|hop| costs[*hop]).sum()
+}
+
 pub(super) struct Paths<'a> {
     problem: &'a Problem,
     known: Vec<Vec<Path>>,

@@ -20,7 +20,7 @@ mod pivot;
 use super::certificate::{Allocation, Level};
 use super::draws::Draws;
 use super::error::SolverError;
-use super::paths::{Path, Paths};
+use super::paths::{Path, Paths, path_cost};
 use super::{AllowedLinks, Problem};
 use inverse::Inverse;
 
@@ -333,7 +333,7 @@ impl<'a> Filling<'a> {
                 let penalised_costs: Vec<f64> = guide.iter().zip(&penalties).map(|(c, t)| c + penalty * t).collect();
                 self.searches += 1;
                 let Some(path) = self.paths.cheapest(flow, &penalised_costs) else { continue };
-                let price: f64 = path.iter().map(|hop| costs[*hop]).sum();
+                let price = path_cost(&path, &costs);
                 if own - price > PRICE_TOLERANCE * own + 1e-10 * highest && self.add(flow, path) {
                     added += 1;
                     if added == MAX_PATHS_PER_SEARCH {

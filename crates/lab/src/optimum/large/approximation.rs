@@ -12,13 +12,13 @@
 use super::super::Problem;
 use super::super::certificate::{Allocation, Level};
 use super::super::error::SolverError;
-use super::super::paths::{Path, Paths};
+use super::super::paths::{Path, Paths, path_cost};
 use super::game::{Column, Game};
 use super::interior::{self, Start};
 use super::matrix::Parts;
 use super::search::Search;
 use super::steps::HOP_WORK;
-use super::{DUAL_TOLERANCE, groups};
+use super::{DUAL_TOLERANCE, Large, groups};
 
 /// The largest fraction by which a link is wider; the certificate allows 10⁻³.
 const MAX_WIDTH: f64 = 9e-4;
@@ -159,9 +159,7 @@ pub(super) struct Priced {
 
 /// A proof that a level cannot be higher.
 struct Proof {
-    prices: Vec<f64>,
-    /// The price of each group's cheapest path.
-    cheapest: Vec<f64>,
+    priced: Priced,
     bound: f64,
     /// The level to try.
     below: f64,
@@ -240,7 +238,7 @@ impl<'a> Levels<'a> {
             let (flow, limit) = (self.groups[group][0], *least * (1.0 - CHEAPER));
             self.searches += 1;
             let Some(path) = self.search.cheapest(self.problem, self.paths, flow, &costs, limit) else { continue };
-            let cost = path.iter().map(|hop| costs[*hop]).sum::<f64>();
+            let cost = path_cost(&path, &costs);
             *least = cost.min(*least);
             self.game.add(group, path);
         }
@@ -253,8 +251,20 @@ impl<'a> Levels<'a> {
         self.width + part * (1.0 + self.most_width - self.width).max(0.0)
     }
 
+    /// Elementary operations so far, of all parts.
+    pub(super) fn spent(&self) -> u64 {
+        self.work + self.game.work + self.search.work * HOP_WORK
+    }
+
+    /// Counts what a simplex did.
+    pub(super) fn add_work(&mut self, large: &Large<'_>) {
+        self.work += large.work + large.search.work * HOP_WORK;
+        self.steps += large.steps;
+        self.searches += large.searches;
+    }
+
     pub(super) fn check_work(&self, level: f64) -> Result<(), SolverError> {
-        if self.work + self.game.work + self.search.work * HOP_WORK <= self.most {
+        if self.spent() <= self.most {
             return Ok(());
         }
         let open = self.groups.iter().zip(&self.closed).filter(|(_, closed)| !**closed);
@@ -276,13 +286,13 @@ impl<'a> Levels<'a> {
             let cheapest = if searched { self.search_paths() } else { self.game.cheapest() };
             let bound = self.bound(&cheapest).max(self.last);
             if searched && bound.is_finite() && proof.as_ref().is_none_or(|proof| bound < proof.bound) {
-                let prices = self.game.prices.clone();
-                proof = Some(Proof { prices, bound, below: self.below(&cheapest, bound), cheapest: cheapest.clone() });
+                let priced = Priced { prices: self.game.prices.clone(), cheapest: cheapest.clone() };
+                proof = Some(Proof { priced, bound, below: self.below(&cheapest, bound) });
             }
             if let Some(proof) = proof.take_if(|proof| fits && proof.bound <= CLOSE * level) {
-                let limited = self.limited(&proof.cheapest, level);
+                let limited = self.limited(&proof.priced.cheapest, level);
                 if !limited.is_empty() {
-                    self.freeze(level, limited, Priced { prices: proof.prices, cheapest: proof.cheapest });
+                    self.freeze(level, limited, proof.priced);
                     return Ok(());
                 }
                 return Err(SolverError::NoFlowLimited);
@@ -354,7 +364,7 @@ impl<'a> Levels<'a> {
     }
 
     fn solved(mut self) -> Solved {
-        let demand = self.demand(f64::INFINITY);
+        let (demand, work) = (self.demand(f64::INFINITY), self.spent());
         self.game.scale(&demand);
         let carried =
             |columns: Vec<Column>| columns.into_iter().filter(|c| c.rate > 0.0).map(|c| (c.path, c.rate)).collect();
@@ -364,7 +374,7 @@ impl<'a> Levels<'a> {
             carried: self.game.columns.into_iter().map(carried).collect(),
             steps: self.steps,
             searches: self.searches,
-            work: self.work + self.game.work + self.search.work * HOP_WORK,
+            work,
         }
     }
 }

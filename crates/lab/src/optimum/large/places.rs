@@ -9,7 +9,6 @@ use super::super::error::SolverError;
 use super::Large;
 use super::approximation::{HIGHER, ITERATIONS, Levels, PRICED, Priced, Risen, SEARCHES, STEP, WIDTH};
 use super::search::Search;
-use super::steps::HOP_WORK;
 
 /// One in so many links is narrow for the simplex at first, and other links are so many times as wide.
 const NARROW: usize = 30;
@@ -103,9 +102,7 @@ impl Levels<'_> {
             }
             end = more;
         }
-        self.work += large.work + large.search.work * HOP_WORK;
-        self.steps += large.steps;
-        self.searches += large.searches;
+        self.add_work(&large);
         Ok(levels)
     }
 

@@ -7,12 +7,11 @@
 //! solved again.
 
 use super::super::error::SolverError;
-use super::super::paths::Path;
+use super::super::paths::{Path, path_cost};
 use super::super::{DirectedLink, Problem};
 use super::approximation::{Levels, PRICED, Risen, Solved, solve};
 use super::interior::Start;
 use super::search::Search;
-use super::steps::HOP_WORK;
 use super::{DUAL_TOLERANCE, Large};
 use ndnweir_core::units::Rate;
 
@@ -105,14 +104,11 @@ impl Levels<'_> {
         let capacities: Vec<f64> = problem.links.iter().map(|l| l.rate.mbps()).collect();
         let prices = (0..all.len()).map(|l| 0.1 / room(l).max(1e-3)).collect();
         let start = Start { paths: first, prices, work: 0 };
-        let spent = self.work + self.game.work + self.search.work * HOP_WORK;
-        let most = (self.most.saturating_sub(spent)) / PART;
+        let most = self.most.saturating_sub(self.spent()) / PART;
         let search = Search::new(problem.nodes);
         let mut large = Large::new(&problem, members.clone(), capacities, &start, search, most)?;
         let levels = large.all_levels(&limits);
-        self.work += large.work + large.search.work * HOP_WORK;
-        self.steps += large.steps;
-        self.searches += large.searches;
+        self.add_work(&large);
         let overfull = all.iter().copied().fold(1.0, f64::max) - 1.0;
         match levels {
             Ok(levels) => Ok(Solved {
@@ -124,8 +120,7 @@ impl Levels<'_> {
                 work: 0,
             }),
             Err(_) => {
-                let spent = self.work + self.game.work + self.search.work * HOP_WORK;
-                let most = self.most.saturating_sub(spent);
+                let most = self.most.saturating_sub(self.spent());
                 let found = solve(&problem, members, start.paths, &limits, self.most_width - overfull, most);
                 // What fails has used all that was left, or nearly.
                 let found = found.inspect_err(|_| self.work += most)?;
@@ -143,18 +138,18 @@ impl Levels<'_> {
         let own = self.paths.costs(&level.prices);
         let last = self.paths.costs(&self.per_capacity(&self.proof.prices));
         let all: Vec<f64> = own.iter().zip(&last).map(|(own, last)| own + SEARCHED * last).collect();
-        let price = |path: &Path, costs: &[f64]| path.iter().map(|hop| costs[*hop]).sum::<f64>();
-        let pays = |i: &usize| found.carried[*i].iter().map(|(path, rate)| price(path, &own) * rate).sum::<f64>();
+        let pays = |i: &usize| found.carried[*i].iter().map(|(path, rate)| path_cost(path, &own) * rate).sum::<f64>();
         let least = level.limited.iter().map(pays).fold(f64::INFINITY, f64::min);
         let mut moving = Vec::new();
         for g in (0..free.len()).filter(|g| !free[*g]) {
-            let paying = self.game.columns[g].iter().map(|c| (price(&c.path, &own), price(&c.path, &last), c.rate));
+            let paying =
+                self.game.columns[g].iter().map(|c| (path_cost(&c.path, &own), path_cost(&c.path, &last), c.rate));
             for (paid, cost, rate) in paying.filter(|(paid, _, rate)| paid * rate > FREED * least) {
                 self.searches += 1;
                 let flow = self.groups[g][0];
                 let path = self.search.cheapest(self.problem, self.paths, flow, &all, f64::INFINITY);
-                let equal = |path: &Path| price(path, &last) >= cost * (1.0 - EQUAL);
-                let saved = |path: &Path| (paid - price(path, &own)) * rate;
+                let equal = |path: &Path| path_cost(path, &last) >= cost * (1.0 - EQUAL);
+                let saved = |path: &Path| (paid - path_cost(path, &own)) * rate;
                 if path.is_some_and(|path| equal(&path) && saved(&path) > FREED * least) {
                     moving.push(g);
                     break;

@@ -1,6 +1,7 @@
 //! The steps of the simplex: the level rises to the next limit, and a column replaces the one that limits it.
 
 use super::super::error::SolverError;
+use super::super::paths::path_cost;
 use super::factors::Factors;
 use super::{Large, NONE};
 
@@ -184,7 +185,7 @@ impl Large<'_> {
                 self.searches += 1;
                 let flow = self.groups[group][0];
                 let Some(path) = self.search.cheapest(self.problem, &self.paths, flow, guide, bound) else { continue };
-                let cost: f64 = path.iter().map(|hop| costs[*hop]).sum();
+                let cost = path_cost(&path, &costs);
                 if cost < limit
                     && let Some(id) = self.add(group, path)
                 {
