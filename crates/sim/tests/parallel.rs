@@ -8,9 +8,9 @@ use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::packet::Packet;
 use ndnweir_core::registry::{AnyConsumer, ConsumerParams};
 use ndnweir_core::scheme::{ComponentChoice, Scheme};
-use ndnweir_core::units::{Bytes, Duration, Time};
+use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use ndnweir_sim::bench;
-use ndnweir_sim::network::{Link, Network};
+use ndnweir_sim::network::{Change, Link, LinkDirection, Network, NodeKind, Traffic};
 use ndnweir_sim::observer::{
     ConsumerId, Delivery, DirectedLinkId, FlowEvent, NoObserver, NodeId, Observer, PathId, Snapshot,
 };
@@ -127,6 +127,26 @@ fn what_cannot_be_divided_runs_on_one_thread() {
     };
     outside.parts.consumer = ComponentChoice::of(ConsumerParams::Custom(Outside::new("mine", make)));
     assert_eq!(windows(&with_faults(), &outside), 0);
+}
+
+#[test]
+fn a_tap_is_shown_the_path_of_a_packet_that_was_under_way_when_the_threads_ended() {
+    // A link between processes that takes no time ends them: Data are then between the producer and that link.
+    let ends = [(0, 1), (1, 2), (2, 3)];
+    let delay = Duration::from_millis(10);
+    let mut network = Network {
+        nodes: vec![NodeKind::Ndn { cache: 0 }; 4],
+        links: ends.iter().map(|&(a, b)| bench::link(a, b, Rate::from_mbps(5.0), delay, 50)).collect(),
+        prefixes: 1,
+        producers: vec![bench::producer(3, 0)],
+        consumers: vec![bench::consumer(0, 0, Traffic::Fetch { segments: None, consumer: None })],
+        ..Network::default()
+    };
+    let none = Change::Delay { link: 0, direction: LinkDirection::Both, delay: Duration::ZERO };
+    network.changes = vec![(Time::ZERO + Duration::from_millis(500), none)];
+    let cubic = Scheme::named("cubic").unwrap();
+    assert!(windows(&network, &cubic) > 30);
+    assert_eq!(compare(&network, &cubic, &[2]), Ok(()));
 }
 
 #[test]

@@ -70,7 +70,9 @@ impl Sink for Alone<'_, '_> {
     fn show(&mut self, now: Time, waiting: Range<Time>, link: u32, channel: u32, of: &Topology, packet: &Packet) {
         // Other traffic than NDN has no channel.
         if let (Some(tap), Some(&Channel { from, to, .. })) = (&mut self.tap, of.channels.get(channel as usize)) {
-            tap.sent(now, waiting, DirectedLinkId(link), [NodeId(from), NodeId(to)], packet);
+            // A packet that several threads have left under way still has the handle of its path.
+            let packet = Packet { tag: self.paths.number(packet.tag), ..*packet };
+            tap.sent(now, waiting, DirectedLinkId(link), [NodeId(from), NodeId(to)], &packet);
         }
     }
 

@@ -299,8 +299,7 @@ pub(super) fn tell_all(
     merge(&calls, |process, call| match call {
         Call::Path { before, link } => alone.paths.resolve(process, *before, *link),
         Call::Sent { now, waiting, link, channel, packet } => {
-            let packet = Packet { tag: alone.paths.number(packet.tag), ..*packet };
-            alone.show(*now, waiting.clone(), *link, *channel, topology, &packet);
+            alone.show(*now, waiting.clone(), *link, *channel, topology, packet);
         }
         Call::Requested { now, consumer, interest } => alone.requested(*now, *consumer, interest),
         Call::Delivered { now, consumer, path, arrival } => alone.delivered(*now, *consumer, *path, *arrival),
