@@ -9,8 +9,8 @@
 use crate::engine::sink::{Alone, Sink};
 use crate::observer::{Arrival, FlowEvent};
 use crate::outcome::EventHash;
-use crate::path::handle;
-use crate::schedule::Due;
+use crate::path::{MAX_HANDLES, handle};
+use crate::schedule::{Due, EventRank};
 use crate::topology::Topology;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -23,6 +23,9 @@ use std::sync::Arc;
 
 /// When an event is due, and its source: the order of all events.
 pub(super) type Rank = (Due, u32);
+
+/// Before every event.
+const FIRST: Rank = (Due::new(Time::ZERO, EventRank::CHANGE), 0);
 
 /// A packet on its way to another process.
 pub(super) struct Crossing {
@@ -104,7 +107,7 @@ pub(super) struct Log {
     /// The handles of paths by the path before and the link. They are numbered on from earlier times.
     handles: HashMap<u64, u32, FixedState>,
     process: usize,
-    pub(super) next_handle: usize,
+    next_handle: usize,
     /// By directed link: the process where it ends.
     ends: Arc<[u16]>,
     /// By process: what goes there, and what has come from there.
@@ -120,7 +123,7 @@ impl Log {
         let boxes = || (0..processes).map(|_| Vec::new()).collect();
         Log {
             wants,
-            rank: (Due::new(Time::ZERO, crate::schedule::EventRank::CHANGE), 0),
+            rank: FIRST,
             bound: (Due::NEVER, 0),
             change: 0,
             balance: 0,
@@ -137,6 +140,11 @@ impl Log {
             earliest: Time::NEVER,
             lookahead: Duration::ZERO,
         }
+    }
+
+    /// Whether it may soon run out of handles.
+    pub(super) fn is_short_of_handles(&self) -> bool {
+        self.next_handle > MAX_HANDLES / 2
     }
 
     /// An event begins.
@@ -160,9 +168,10 @@ impl Log {
         self.calls.push((self.rank, call));
     }
 
-    /// Forgets what the others have been told.
+    /// A window begins: what the others have been told is forgotten, and so is the rank that it had come to. An event
+    /// that concerned all may have brought about others of its instant and lower ranks in several processes.
     pub(super) fn clear(&mut self) {
-        (self.balance, self.most, self.earliest) = (0, 0, Time::NEVER);
+        (self.balance, self.most, self.earliest, self.rank) = (0, 0, Time::NEVER, FIRST);
         self.changes.clear();
         self.arrivals.clear();
         self.calls.clear();
@@ -218,6 +227,10 @@ impl Sink for Log {
 
     fn cross(&mut self, link: u32, channel: u32, packet: &Packet, joined: Time, end: Time) {
         self.change += 1;
+        debug_assert!(
+            self.rank.0.at() <= end,
+            "a packet leaves when it is sent or later: on that rests the look-ahead"
+        );
         self.earliest = self.earliest.min(end + self.lookahead);
         let there = &mut self.outbox[self.ends[link as usize] as usize];
         there.push(Crossing { link, channel, packet: *packet, joined, end });
@@ -307,4 +320,53 @@ pub(super) fn tell_all(
         Call::Recorded { node, id, event } => alone.recorded(*node, *id, event),
         Call::Reported { now, node, report: what, entries } => report(*now, *node, *what, *entries),
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn logs<const N: usize>() -> [Log; N] {
+        let wants = Wants { hash: true, paths: true, tap: true, observer: true };
+        std::array::from_fn(|process| Log::new(process, 0, wants, N, Arc::from([])))
+    }
+
+    /// An event of this rank and source at 1 ms, on the link of that number.
+    fn event(log: &mut Log, rank: EventRank, source: u32) {
+        let now = Time::ZERO + Duration::from_millis(1);
+        log.begin((Due::new(now, rank), source));
+        log.arrived(now, source, &Packet::default());
+        log.end();
+    }
+
+    /// The links of the arrivals in the order in which they are told.
+    fn told(logs: &[Log]) -> Vec<u64> {
+        let arrivals: Vec<_> = logs.iter().map(|log| &log.arrivals[..]).collect();
+        let mut told = Vec::new();
+        merge(&arrivals, |_, words| told.push(words[2] >> 32));
+        told
+    }
+
+    #[test]
+    fn what_an_event_brings_about_at_its_instant_follows_before_any_event_of_another_process() {
+        let mut logs = logs::<3>();
+        event(&mut logs[0], EventRank::APPLICATION, 5);
+        event(&mut logs[0], EventRank::TIMEOUT, 3);
+        event(&mut logs[1], EventRank::TIMEOUT, 2);
+        event(&mut logs[1], EventRank::APPLICATION, 6);
+        event(&mut logs[2], EventRank::arrival(9), 7);
+        event(&mut logs[2], EventRank::TIMEOUT, 8);
+        assert_eq!(told(&logs), [7, 2, 8, 5, 3, 6]);
+    }
+
+    #[test]
+    fn what_an_event_of_all_processes_brings_about_at_its_instant_has_its_own_rank() {
+        let mut logs = logs::<2>();
+        event(&mut logs[0], EventRank::APPLICATION, 4);
+        // A planner's orders reach nodes of both processes.
+        logs.iter_mut().for_each(Log::clear);
+        event(&mut logs[0], EventRank::TIMEOUT, 3);
+        event(&mut logs[1], EventRank::TIMEOUT, 7);
+        assert_eq!(told(&logs), [3, 7]);
+    }
 }

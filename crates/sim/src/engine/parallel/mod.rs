@@ -14,7 +14,6 @@ mod partition;
 
 use super::process::{EngineLink, Net, Process, next_due};
 use super::{Engine, Source};
-use crate::path::MAX_HANDLES;
 use crate::schedule::{Due, EventRank, Schedule};
 use crew::{Crew, lock};
 use division::Division;
@@ -34,6 +33,8 @@ const FEWEST_PER_WINDOW: u64 = 500;
 const PROCESSES_PER_THREAD: usize = 4;
 /// After how many events it is tried again, at first; twice as many after every time that it did not pay.
 const PATIENCE: u64 = 1 << 15;
+/// The same if threads are forced: small runs too are then divided more than once.
+const PATIENCE_IF_FORCED: u64 = 1 << 8;
 
 /// When threads are used.
 #[derive(Clone, Copy, Debug)]
@@ -180,7 +181,7 @@ impl Engine<'_, '_> {
     ) -> Back {
         let mut all: Vec<_> = parts.iter().map(lock).collect();
         let lookahead = division.lookahead(self);
-        if lookahead == Duration::ZERO || all.iter().any(|part| part.net.sink.next_handle > MAX_HANDLES / 2) {
+        if lookahead == Duration::ZERO || all.iter().any(|part| part.net.sink.is_short_of_handles()) {
             self.threads.count = 1;
             return Back::ForGood;
         }
@@ -231,7 +232,9 @@ impl Engine<'_, '_> {
                 self.stopped = true;
                 break Back::Stopped;
             }
-            if self.process.events + before.iter().sum::<u64>() >= division.until {
+            if self.process.events + before.iter().sum::<u64>() >= division.until
+                || all.iter().any(|part| part.net.sink.is_short_of_handles())
+            {
                 break Back::ForGood;
             }
             progress(self);
