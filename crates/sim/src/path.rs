@@ -49,14 +49,15 @@ impl Default for Paths {
 }
 
 impl Paths {
-    /// The number of a path: its own, or that of a handle.
+    /// The number of a path: its own, or that of a handle; of one that was not given, as the kept state of a run might have
+    /// it, that of the empty path.
     #[inline]
     pub fn number(&self, path: u32) -> u32 {
         if path & HANDLE == 0 {
             return path;
         }
         let (process, place) = ((path & !HANDLE) >> HANDLE_BITS, path & (MAX_HANDLES as u32 - 1));
-        self.handles[process as usize][place as usize]
+        self.handles.get(process as usize).and_then(|given| given.get(place as usize)).copied().unwrap_or_default()
     }
 
     /// How many handles a process has given.

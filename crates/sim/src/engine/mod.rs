@@ -183,9 +183,6 @@ impl Engine<'_, '_> {
         }
         while let Some(source) = self.next_until(end) {
             if self.process.events & self.between_pauses == 0 {
-                if self.pause() {
-                    return;
-                }
                 if self.wants_threads() {
                     // They take the event at hand themselves.
                     self.process.events -= 1;
@@ -193,6 +190,9 @@ impl Engine<'_, '_> {
                         return;
                     }
                     continue;
+                }
+                if self.pause() {
+                    return;
                 }
             }
             tell(self);

@@ -3,6 +3,8 @@
 
 use crate::keeping::every_component;
 use crate::properties::networks::networks;
+use ndnweir_core::fields::FieldLayout;
+use ndnweir_core::planner::Planner as _;
 use ndnweir_core::registry::{AnyDiscipline, AnyMarker};
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
@@ -89,19 +91,25 @@ fn own_queue(direction: &mut Direction, which: Index, is_marker: bool) {
     }
 }
 
+/// Any scheme, one in four times of those that have a planner.
+fn scheme() -> impl Strategy<Value = Scheme> {
+    let all = every_component();
+    let has_planner = |scheme: &&Scheme| !scheme.planner(&mut FieldLayout::default()).is_none();
+    let planned: Vec<Scheme> = all.iter().filter(has_planner).cloned().collect();
+    prop_oneof![3 => prop::sample::select(all), 1 => prop::sample::select(planned)]
+}
+
 /// A network, mostly one that can be divided, and a scheme for it.
 pub fn twisted() -> impl Strategy<Value = (Network, Scheme)> {
     let crowd_of = prop::option::of((prop::collection::vec(0u64..4, 1..4), any::<bool>()));
     let of_link = |weight| prop::option::weighted(weight, any::<Index>());
     let of_flows = prop::option::of((flows(), any::<Index>()));
-    let of_part = prop::option::weighted(0.3, (any::<Index>(), any::<bool>(), 0.2..1.0f64));
+    let of_part = prop::option::weighted(0.3, (scheme(), any::<bool>(), 0.2..1.0f64));
     let on_links = (of_link(0.2), of_link(0.2), (of_link(0.2), any::<Index>(), any::<bool>()), signals());
     let rest = (any::<bool>(), prop_oneof![Just(0u64), Just(1), Just(10), Just(100)], 0..8u8);
     let parts = (crowd_of, of_flows, control(), of_part, on_links, rest);
-    (networks(), any::<Index>(), parts).prop_map(|(mut network, scheme, parts)| {
+    (networks(), scheme(), parts).prop_map(|(mut network, scheme, parts)| {
         let (crowd_of, of_flows, control, of_part, on_links, (grows, sampling, divisible)) = parts;
-        let schemes = every_component();
-        let scheme = scheme.get(&schemes).clone();
         if divisible > 0 {
             network.media.clear();
             network.links.iter_mut().for_each(|link| link.mtu = None);
@@ -123,7 +131,7 @@ pub fn twisted() -> impl Strategy<Value = (Network, Scheme)> {
             network.consumers.push(consumer(node, node as u32 % 2, traffic));
         }
         if let Some((of, nodes, share)) = of_part {
-            network.schemes.push(of.get(&schemes).clone());
+            network.schemes.push(of);
             let members = if nodes {
                 Members::Nodes((0..network.nodes.len()).collect())
             } else {

@@ -3,7 +3,7 @@
 use super::Part;
 use super::log::{Log, Wants};
 use super::partition::{Joint, partition};
-use super::{PATIENCE, PATIENCE_IF_FORCED, PROCESSES_PER_THREAD, Threads};
+use super::{PROCESSES_PER_THREAD, Threads, first_patience};
 use crate::engine::apps::App;
 use crate::engine::process::{EgressLink, EngineLink, EngineNode, Local, Net, Process};
 use crate::engine::sink::Sink as _;
@@ -131,7 +131,7 @@ impl Division {
         }
         let is_cut = |&link: &u32| ends[link as usize] != ends[link as usize ^ 1];
         let cut = (0..ends.len() as u32).filter(is_cut).collect();
-        let until = 2 * engine.process.events.max(if forced { PATIENCE_IF_FORCED } else { PATIENCE });
+        let until = 2 * engine.process.events.max(first_patience(forced));
         Some(Division { members, ends: ends.into(), cut, until })
     }
 

@@ -36,6 +36,10 @@ const PATIENCE: u64 = 1 << 15;
 /// The same if threads are forced: small runs too are then divided more than once.
 const PATIENCE_IF_FORCED: u64 = 1 << 8;
 
+const fn first_patience(forced: bool) -> u64 {
+    if forced { PATIENCE_IF_FORCED } else { PATIENCE }
+}
+
 /// When threads are used.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Threads {
@@ -52,7 +56,7 @@ pub(super) struct Threads {
 
 impl Threads {
     pub(super) fn new(count: usize, forced: bool) -> Threads {
-        Threads { count: count.max(1), forced, not_before: 0, patience: PATIENCE, windows: 0 }
+        Threads { count: count.max(1), forced, not_before: 0, patience: first_patience(forced), windows: 0 }
     }
 
     pub(super) fn are_forced(&self) -> bool {
@@ -122,7 +126,8 @@ impl Engine<'_, '_> {
     pub(super) fn wants_threads(&self) -> bool {
         let Threads { count, forced, not_before, .. } = self.threads;
         count > 1
-            && (forced || (self.process.net.sink.in_flight >= ENOUGH_UNDER_WAY && self.process.events >= not_before))
+            && self.process.events >= not_before
+            && (forced || self.process.net.sink.in_flight >= ENOUGH_UNDER_WAY)
     }
 
     /// Runs on several threads for as long as that pays; returns whether the run is to end.
@@ -162,10 +167,6 @@ impl Engine<'_, '_> {
     }
 
     fn lose_patience(&mut self) {
-        if self.threads.forced {
-            // Nothing will be different next time.
-            self.threads.count = 1;
-        }
         self.threads.not_before = self.process.events + self.threads.patience;
         self.threads.patience = self.threads.patience.saturating_mul(2);
     }
@@ -181,8 +182,12 @@ impl Engine<'_, '_> {
     ) -> Back {
         let mut all: Vec<_> = parts.iter().map(lock).collect();
         let lookahead = division.lookahead(self);
-        if lookahead == Duration::ZERO || all.iter().any(|part| part.net.sink.is_short_of_handles()) {
+        if all.iter().any(|part| part.net.sink.is_short_of_handles()) {
             self.threads.count = 1;
+            return Back::ForGood;
+        }
+        // A link between processes takes no time any longer: the next division does not cut it.
+        if lookahead == Duration::ZERO {
             return Back::ForGood;
         }
         let flows_come = self.process.apps.iter().map(|app| (app.flows_come(), app.source)).min();
