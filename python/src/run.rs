@@ -130,7 +130,7 @@ pub(crate) fn run(
     let pool = pool.map_err(|e| errors::work(py, e))?;
     let one = |number: usize| {
         let part = Part { shared: &shared, first: runs[..number].iter().sum() };
-        experiments[number].run(&part, failures.stop())
+        experiments[number].run_kept(&part, failures.stop(), None, total - runs[number])
     };
     let (sender, receiver) = channel();
     // Shared, as the closures that release Python's lock want it.

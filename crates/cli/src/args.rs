@@ -154,7 +154,7 @@ pub struct SimArgs {
     /// The order of the table: by this column, the best first
     #[arg(long, value_name = "COLUMN", default_value = "goodput", value_parser = sort())]
     pub sort: Sort,
-    /// Threads to use [default: all cores]; results do not depend on it
+    /// Threads to use, for several runs and within large ones [default: all cores]; results do not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
     /// Keep the state of the runs beside the results after each such time of work, as every=5m, and on Ctrl-C, so that

@@ -94,9 +94,10 @@ fn setup(case: &Case) -> Setup {
 /// # Errors
 /// If the case cannot be simulated.
 pub fn measure(case: &Case) -> Result<Measurement, NetworkError> {
+    let threads = if case.parallel { std::thread::available_parallelism().map_or(1, usize::from) } else { 1 };
     let before = memory::reset_peak();
     let start = Instant::now();
-    let work = if case.recorded { recorded(case) } else { case.run() }?;
+    let work = if case.recorded { recorded(case) } else { case.run(threads) }?;
     let wall_s = start.elapsed().as_secs_f64();
     let peak = memory::peak();
     let hops = work.packet_hops.max(1) as f64;
@@ -167,7 +168,7 @@ mod tests {
             let duration = ndnweir_core::units::Duration::from_millis(2000);
             Case { network: ndnweir_sim::network::Network { duration, ..case.network }, ..case }
         };
-        let (plain, all) = (short("dumbbell").run().unwrap(), recorded(&short("recorded-dumbbell")).unwrap());
+        let (plain, all) = (short("dumbbell").run(1).unwrap(), recorded(&short("recorded-dumbbell")).unwrap());
         assert!(plain.segments > 1000, "{plain:?}");
         assert_eq!((plain.packet_hops, plain.segments), (all.packet_hops, all.segments));
     }

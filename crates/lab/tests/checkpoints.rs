@@ -106,14 +106,14 @@ fn interrupted(folder: &Path) -> [PathBuf; 2] {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let stop = AtomicBool::new(false);
     let partial =
-        pool.install(|| experiment(&[]).run_kept(&Half(&stop), &stop, Some(&checkpoints(folder, "1.0 x")))).unwrap();
+        pool.install(|| experiment(&[]).run_kept(&Half(&stop), &stop, Some(&checkpoints(folder, "1.0 x")), 0)).unwrap();
     assert_eq!((partial.partial, partial.runs.len()), (true, 1));
     ["cubic-1.checkpoint", "cubic-2.checkpoint"].map(|name| folder.join(name))
 }
 
 fn resume(folder: &Path, engine: &str, overrides: &[&str]) -> Result<Vec<Run>, Error> {
     let stop = AtomicBool::new(false);
-    experiment(overrides).run_kept(&Silent, &stop, Some(&checkpoints(folder, engine))).map(|all| all.runs)
+    experiment(overrides).run_kept(&Silent, &stop, Some(&checkpoints(folder, engine)), 0).map(|all| all.runs)
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn an_experiment_goes_on_with_what_was_kept_and_a_run_that_ended_is_not_repeated
         }
     }
     let kept = checkpoints(folder.path(), "1.0 x");
-    let resumed = experiment(&[]).run_kept(&First(&counted), &AtomicBool::new(false), Some(&kept)).unwrap().runs;
+    let resumed = experiment(&[]).run_kept(&First(&counted), &AtomicBool::new(false), Some(&kept), 0).unwrap().runs;
     for (whole, resumed) in whole.iter().zip(&resumed) {
         assert!(bytes(whole) == bytes(resumed));
     }
@@ -182,7 +182,7 @@ fn what_belongs_to_another_program_scenario_or_scheme_is_rejected() {
     let mut other = experiment(&[]);
     other.schemes = vec![Scheme::resolve("cubic", &serde_json::json!({ "base": "cubic", "consumer": "bic" })).unwrap()];
     let kept = checkpoints(folder.path(), "1.0 x");
-    let error = other.run_kept(&Silent, &AtomicBool::new(false), Some(&kept)).unwrap_err().to_string();
+    let error = other.run_kept(&Silent, &AtomicBool::new(false), Some(&kept), 0).unwrap_err().to_string();
     assert!(error.contains("another scheme, or with other parameters of it"), "{error}");
 }
 
@@ -192,7 +192,7 @@ fn runs_go_on_where_nothing_can_be_written_and_say_so() {
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
     let kept = Checkpoints::new(file, Duration::ZERO, "1.0 x".into(), false);
-    let whole = experiment(&[]).run_kept(&Silent, &AtomicBool::new(false), Some(&kept)).unwrap();
+    let whole = experiment(&[]).run_kept(&Silent, &AtomicBool::new(false), Some(&kept), 0).unwrap();
     assert!(!whole.partial);
     assert!(kept.problems().iter().any(|problem| problem.contains("check that the folder is writable")));
 }

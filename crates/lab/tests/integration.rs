@@ -10,6 +10,7 @@ mod optimum_ceilings;
 mod order;
 mod papers;
 mod papers_verdicts;
+mod parallel;
 mod parts;
 mod pcon_scenarios;
 mod report_metrics;

@@ -283,6 +283,16 @@ impl Propagation {
         self.compact();
     }
 
+    /// The least time between the end of a transmission and the arrival.
+    pub fn delay(&self) -> Duration {
+        self.delay
+    }
+
+    /// Whether one packet sent may arrive twice.
+    pub fn duplicates(&self) -> bool {
+        self.impairment.duplicate > 0.0
+    }
+
     /// Changes the propagation delay for packets that have not left completely at `now`.
     pub fn set_delay(&mut self, now: Time, delay: Duration) {
         let old = self.delay;

@@ -1,4 +1,4 @@
-//! Prints the speed of the engine: `cargo run --release -p ndnweir-sim --example bench [scale] [case]`.
+//! Prints the speed of the engine: `cargo run --release -p ndnweir-sim --example bench [scale] [case] [threads]`.
 
 use ndnweir_sim::bench::cases;
 
@@ -14,11 +14,12 @@ fn main() {
     let mut args = std::env::args().skip(1);
     let scale = args.next().and_then(|s| s.parse().ok()).unwrap_or(1.0);
     let only = args.next();
+    let threads = args.next().and_then(|n| n.parse().ok()).unwrap_or(1);
     println!("case        hops          events/hop  M hops/s  ns/hop  peak in flight  pending  peak RSS MiB");
     for case in cases(scale).into_iter().filter(|case| only.as_ref().is_none_or(|only| case.name == only)) {
         #[expect(clippy::disallowed_methods, reason = "measures the engine from outside")]
         let start = std::time::Instant::now();
-        let work = case.run();
+        let work = case.run(threads);
         let took = start.elapsed().as_secs_f64();
         match work {
             Ok(work) => println!(

@@ -32,6 +32,8 @@ pub struct Case {
     pub scheme: Scheme,
     /// Whether the caller should record everything that a result folder has.
     pub recorded: bool,
+    /// Whether all cores work on it, not one.
+    pub parallel: bool,
 }
 
 /// The counts of a case; the caller adds how long it took.
@@ -50,12 +52,13 @@ pub struct Work {
 }
 
 impl Case {
-    /// Runs it with recording off.
+    /// Runs it with recording off on so many threads.
     ///
     /// # Errors
     /// As [`crate::run`].
-    pub fn run(&self) -> Result<Work, crate::NetworkError> {
-        let outcome = crate::run(&self.network, &self.scheme, 1, &mut NoObserver, RunOptions::default())?;
+    pub fn run(&self, threads: usize) -> Result<Work, crate::NetworkError> {
+        let options = RunOptions { threads, ..RunOptions::default() };
+        let outcome = crate::run(&self.network, &self.scheme, 1, &mut NoObserver, options)?;
         Ok(Work::of(&outcome))
     }
 }
@@ -238,7 +241,8 @@ fn fixed() -> Scheme {
 
 /// All cases; `scale` in (0, 1] shortens all of them.
 pub fn cases(scale: f64) -> Vec<Case> {
-    let plain = |name, summary, network| Case { name, summary, network, scheme: fixed(), recorded: false };
+    let plain =
+        |name, summary, network| Case { name, summary, network, scheme: fixed(), recorded: false, parallel: false };
     let ms = Duration::from_millis;
     let window = json!({ "consumer": { "name": "fixed", "window": 60.0 } });
     let dumbbell = Case {
@@ -247,6 +251,7 @@ pub fn cases(scale: f64) -> Vec<Case> {
         network: dumbbell(Rate::from_mbps(10.0), ms(10), 100, Duration::from_millis(600_000).scale(scale)),
         scheme: Scheme::resolve("fixed-window", &window).unwrap_or_else(|_| fixed()),
         recorded: false,
+        parallel: false,
     };
     let recorded_dumbbell = Case {
         name: "recorded-dumbbell",
@@ -267,14 +272,18 @@ pub fn cases(scale: f64) -> Vec<Case> {
         ("pipe-1e6", "10⁶ packets in flight on 8 links", 1_000_000),
     ] {
         let (network, scheme) = pipe(packets, (4.8e7 * scale) as u64);
-        cases.push(Case { name, summary, network, scheme, recorded: false });
+        cases.push(Case { name, summary, network, scheme, recorded: false, parallel: false });
     }
+    let mut busy = grid(Duration::from_micros(50), ms(1500));
+    busy.links.iter_mut().flat_map(Link::directions_mut).for_each(|direction| direction.delay = ms(20));
+    let summary = "10×10, 1 Gbit/s, 20 ms, 20 consumers at 20,000 Interests/s, on all cores";
+    cases.push(Case { parallel: true, ..plain("parallel-grid", summary, busy) });
     let thousand = RandomNetwork { nodes: 1000, links: 2000, rate: Rate::from_mbps(100.0), flows: 1000, prefixes: 50 };
     let (few, many) = ("1,000 nodes, 2,000 links of 100 Mbit/s", "10,000 nodes, 20,000 links of 10 Mbit/s");
     let mut large = |name, summary, of, duration: Duration| {
         let scheme = Scheme::named("aimd").unwrap_or_else(|_| fixed());
         let network = random(of, duration.scale(scale));
-        cases.push(Case { name, summary, network, scheme, recorded: true });
+        cases.push(Case { name, summary, network, scheme, recorded: true, parallel: false });
     };
     large("random-1000", few, thousand, ms(5000));
     let (rate, flows) = (Rate::from_mbps(10.0), 5000);

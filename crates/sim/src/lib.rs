@@ -50,8 +50,8 @@
 //! come in the order in which they joined their senders' queues, as in a simulator that processes events in the order
 //! of their scheduling ([`schedule::EventRank::arrival`] says to which precision); then, as events of another kind, by
 //! destination and link. A network that is described in the order of names, as scenarios are, gives results that do not
-//! depend on the order in which it was written. The same seed gives the same bytes on every machine and in every
-//! thread.
+//! depend on the order in which it was written. The same seed gives the same bytes on every machine and on
+//! every number of threads ([`RunOptions::threads`]).
 //!
 //! **One event per packet-hop**: a queue that is predictable (first in first out, constant rate, a marker that depends
 //! neither on later arrivals nor on departures) hands a packet over when it joins, with its future departure. Other
@@ -76,7 +76,6 @@
 //! - Switches forward frames along the cheapest path and do not learn; their queues are drop-tail and independent of
 //!   NDN. An interface that several NDN faces share has one such queue, and those faces' own queues are empty.
 //! - The planner's messages take a constant delay, may be lost (see [`network::Control`]) and use no capacity.
-//! - One thread per run; the lab runs seeds and sweep points in parallel.
 
 mod below;
 pub mod bench;
@@ -102,7 +101,7 @@ pub mod tcp;
 pub mod topology;
 mod traffic;
 
-pub use engine::{Keeper, PacketTap, RunOptions, run};
+pub use engine::{Keeper, PacketTap, RunOptions, TakeWindow, run};
 pub use mtu::{frames_of, largest_frames};
 pub use network::{Network, NetworkError};
 pub use outcome::{InterestAccount, Outcome};

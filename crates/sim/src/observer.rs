@@ -104,6 +104,11 @@ pub trait Observer {
     fn sample(&mut self, _snapshot: &Snapshot<'_>) {}
     /// A component records an event (see the component's page for its keys), e.g. a mark or a state.
     fn scheme_event(&mut self, _at: Time, _node: NodeId, _key: &'static str, _id: u64, _value: f64) {}
+    /// Whether it wants to be told of anything but samples; one that does not is told nothing else, or it is, as comes
+    /// cheaper.
+    fn watches(&self) -> bool {
+        true
+    }
     /// What it has gathered, to keep it with the state of a run; none if it cannot be kept.
     fn state(&mut self) -> Option<&mut dyn State> {
         None
@@ -115,6 +120,10 @@ pub trait Observer {
 pub struct NoObserver;
 
 impl Observer for NoObserver {
+    fn watches(&self) -> bool {
+        false
+    }
+
     fn state(&mut self) -> Option<&mut dyn State> {
         Some(self)
     }

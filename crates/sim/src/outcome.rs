@@ -23,14 +23,28 @@ impl EventHash {
         self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 
+    /// What an arrival adds.
+    #[inline]
+    pub fn words(at: Time, directed_link: u32, packet: &Packet) -> [u64; 4] {
+        let small = [packet.kind as u8, packet.reason as u8, packet.mark, packet.flags];
+        [
+            at.nanos(),
+            packet.name.key(),
+            u64::from(directed_link) << 32 | u64::from(packet.nonce),
+            u64::from(packet.size) << 32 | u64::from(u32::from_le_bytes(small)),
+        ]
+    }
+
+    /// Adds [`EventHash::words`].
+    #[inline]
+    pub fn add(&mut self, words: &[u64; 4]) {
+        words.iter().for_each(|&word| self.update(word));
+    }
+
     /// Adds an arrival.
     #[inline]
     pub fn arrival(&mut self, at: Time, directed_link: u32, packet: &Packet) {
-        self.update(at.nanos());
-        self.update(packet.name.key());
-        self.update(u64::from(directed_link) << 32 | u64::from(packet.nonce));
-        let small = [packet.kind as u8, packet.reason as u8, packet.mark, packet.flags];
-        self.update(u64::from(packet.size) << 32 | u64::from(u32::from_le_bytes(small)));
+        self.add(&EventHash::words(at, directed_link, packet));
     }
 
     /// The hash.

@@ -144,6 +144,7 @@ impl Network {
     /// # Errors
     /// A sentence that names the scheme and the remedy.
     pub fn check_parts(&self, scheme: &Scheme) -> Result<(), NetworkError> {
+        self.check_fields_fit(scheme)?;
         if self.parts.is_empty() {
             return Ok(());
         }
@@ -176,8 +177,21 @@ impl Network {
                 one.name, other.name
             ));
         }
+        self.check_consumers_get_their_fields(scheme)
+    }
+
+    /// Rejects more header fields than a packet has room for: those of all schemes, and of what consumers and links have
+    /// of their own.
+    fn check_fields_fit(&self, scheme: &Scheme) -> Result<(), NetworkError> {
+        let all: Vec<&Scheme> = std::iter::once(scheme).chain(&self.schemes).collect();
+        let directions = self.links.iter().flat_map(|link| link.directions());
+        let of_links = directions.flat_map(|direction| {
+            let marker = direction.marker.iter().flat_map(|marker| marker.needs());
+            marker.chain(direction.discipline.iter().flat_map(|discipline| discipline.needs()))
+        });
+        let of_schemes = all.iter().flat_map(|scheme| scheme.fields());
         let mut fields: Vec<Field> = Vec::new();
-        for field in all.iter().flat_map(|scheme| scheme.fields()).chain(self.consumer_fields()) {
+        for field in of_schemes.chain(self.consumer_fields()).chain(of_links) {
             if !fields.contains(&field) {
                 fields.push(field);
             }
@@ -185,13 +199,14 @@ impl Network {
         if fields.len() > Fields::SLOTS {
             let names: Vec<&str> = all.iter().map(|scheme| scheme.name.as_str()).collect();
             return fail(format!(
-                "schemes {} together need {} header fields, a run carries {}: mix fewer",
+                "schemes {} and what consumers and links have of their own together need {} header fields, a run \
+                 carries {}: mix fewer",
                 names.join(", "),
                 fields.len(),
                 Fields::SLOTS
             ));
         }
-        self.check_consumers_get_their_fields(scheme)
+        Ok(())
     }
 
     fn consumer_fields(&self) -> impl Iterator<Item = Field> + '_ {
@@ -230,6 +245,7 @@ impl Network {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ndnweir_core::units::Duration;
 
     #[test]
     fn a_share_is_drawn_by_the_seed_and_every_member_can_be_in_it() {
@@ -243,5 +259,19 @@ mod tests {
         assert!(counts.iter().all(|n| (30..=90).contains(n)), "{counts:?}");
         assert_eq!(draw_share(&members, 1.0, &mut Rng::derive(1, &[1])), members);
         assert!(draw_share(&members, 0.0, &mut Rng::derive(1, &[1])).is_empty());
+    }
+    #[test]
+    fn a_links_own_marker_whose_fields_have_no_room_beside_those_of_the_scheme_is_rejected_without_any_part() {
+        let marker = |scheme: &str| Scheme::named(scheme).unwrap().parts.marker;
+        let with = |marker| {
+            let rate = ndnweir_core::units::Rate::from_mbps(10.0);
+            let mut network = crate::bench::dumbbell(rate, Duration::from_millis(5), 30, Duration::from_millis(100));
+            network.links[0].forward.marker = Some(marker);
+            network
+        };
+        let weir = Scheme::named("weir").unwrap();
+        assert_eq!(with(marker("cubic")).check_parts(&weir), Ok(()));
+        let error = with(marker("e2e-aqm")).check_parts(&weir).unwrap_err().to_string();
+        assert!(error.starts_with("schemes weir and what consumers and links have of their own"), "{error}");
     }
 }

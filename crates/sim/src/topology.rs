@@ -41,7 +41,7 @@ pub struct Channel {
 
 /// Places, wires and channels. Wire `2·i` is link `i` from its first to its second end, `2·i + 1` the return path.
 /// Of its state only the ports of switches change.
-#[derive(Clone, Debug, ndnweir_state::State)]
+#[derive(Clone, Debug, Default, ndnweir_state::State)]
 pub struct Topology {
     /// Directed links.
     #[state(skip)]

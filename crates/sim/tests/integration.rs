@@ -13,6 +13,7 @@ mod independent_model;
 mod keeping;
 mod media;
 mod nack_once;
+mod parallel;
 mod planned;
 #[path = "properties/main.rs"]
 mod properties;

@@ -91,7 +91,7 @@ fn compare(network: &Network, scheme: &Scheme, part: f64) -> Result<(), String> 
 }
 
 /// All named schemes, and one for every component that they might leave out.
-fn every_component() -> Vec<Scheme> {
+pub fn every_component() -> Vec<Scheme> {
     let mut all = schemes();
     let mut add = |key: &str, name: &str| {
         all.push(Scheme::resolve(name, &json!({ "consumer": "cubic", key: name })).unwrap());
@@ -113,7 +113,7 @@ fn at(millis: u64) -> Time {
 
 /// Eight nodes that cache, with fetches, flows that come and go and a catalogue; a node crashes, a link fails and another
 /// changes, and a planner gives way to another.
-fn with_faults() -> Network {
+pub fn with_faults() -> Network {
     let of = RandomNetwork { nodes: 8, links: 14, rate: Rate::from_mbps(8.0), flows: 5, prefixes: 3 };
     let mut network = bench::random(of, ms(1200));
     network.nodes = vec![NodeKind::Ndn { cache: 20 }; 8];
@@ -148,7 +148,7 @@ fn with_faults() -> Network {
 }
 
 /// Links that share a medium, and datagrams that are not NDN on others.
-fn with_other_traffic() -> Network {
+pub fn with_other_traffic() -> Network {
     let mut network = bench::dumbbell(Rate::from_mbps(10.0), ms(5), 30, ms(1500));
     network.sampling = ms(50);
     network.media.push(SharedMedium { rate: Rate::from_mbps(10.0), gap: Duration::from_micros(50), links: vec![3, 4] });

@@ -31,8 +31,9 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     match args.json {
         true => print_json(&json!({ "cases": measured })),
         false => print(
-            "\nOne core, full node pipelines. A packet-hop is one packet crossing one link. Nothing is recorded, but in \
-                 recorded-dumbbell and random-… all that a\nresult folder has. Times include setting the network up.\n",
+            "\nOne core (parallel-…: all), full node pipelines. A packet-hop is one packet crossing one link. Nothing is \
+                 recorded, but in\nrecorded-dumbbell and random-… all that a result folder has. Times include setting the \
+                 network up.\n",
         ),
     }
 }

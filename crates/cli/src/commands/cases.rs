@@ -84,11 +84,12 @@ pub fn run(args: &SimArgs, cases: &[Case]) -> Result<(), Failure> {
     let kept = Kept::start(args, &target.folder, &mut notes)?;
     let stop = crate::interrupt::watch()?;
     let runs: Vec<usize> = experiments.iter().map(|e| e.schemes.len() * e.seeds.len()).collect();
-    let bar = Bar::new(runs.iter().sum(), args.run.output.quiet);
+    let all: usize = runs.iter().sum();
+    let bar = Bar::new(all, args.run.output.quiet);
     let one = |(i, (case, experiment)): (usize, (&Case, &Experiment))| {
         let part = CaseProgress { bar: &bar, first: runs[..i].iter().sum() };
         let checkpoints = kept.checkpoints.as_ref().map(|all| all.of_case(i));
-        let result = experiment.run_kept(&part, stop, checkpoints.as_ref());
+        let result = experiment.run_kept(&part, stop, checkpoints.as_ref(), all - runs[i]);
         if let (Some(all), Some(of_case)) = (&kept.checkpoints, &checkpoints) {
             all.take_problems(of_case);
         }

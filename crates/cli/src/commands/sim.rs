@@ -38,7 +38,7 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     let kept = Kept::start(args, &target.folder, &mut notes)?;
     let experiment = Experiment { scenario, schemes, seeds, events: Vec::new() };
     let mut watchers = Watchers::start(args, &experiment, &repeat.command, &target.folder, stop)?;
-    let result = experiment.run_kept(&watchers, stop, kept.checkpoints.as_ref());
+    let result = experiment.run_kept(&watchers, stop, kept.checkpoints.as_ref(), 0);
     watchers.over()?;
     let remedy = kept.remedy(&repeat.command);
     let mut comparison = result.map_err(|error| interrupted(error, &remedy))?;

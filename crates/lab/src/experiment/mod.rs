@@ -139,11 +139,12 @@ impl Experiment {
     /// # Errors
     /// See [`Error`].
     pub fn run(&self, progress: &dyn Progress, stop: &AtomicBool) -> Result<Comparison, Error> {
-        self.run_kept(progress, stop, None)
+        self.run_kept(progress, stop, None, 0)
     }
 
     /// As [`Experiment::run`], with every run kept from time to time, when it is stopped, and when it has ended; runs that
-    /// are kept already go on from there, or are not repeated if they had ended. The result is the same.
+    /// are kept already go on from there, or are not repeated if they had ended. The result is the same. Threads that are
+    /// left over by the runs, and by so many `others` that are worked on at the same time, work on single runs.
     ///
     /// # Errors
     /// See [`Error`]; what is kept and cannot be used is found before the first run.
@@ -152,6 +153,7 @@ impl Experiment {
         progress: &dyn Progress,
         stop: &AtomicBool,
         checkpoints: Option<&Checkpoints>,
+        others: usize,
     ) -> Result<Comparison, Error> {
         let inputs = Inputs::new(&self.scenario);
         let jobs: Vec<(usize, &Scheme, u64)> = (self.schemes.iter())
@@ -160,6 +162,7 @@ impl Experiment {
             .map(|(i, (scheme, seed))| (i, scheme, seed))
             .collect();
         let total = jobs.len();
+        let threads = rayon::current_num_threads() / (total + others).max(1);
         let kept = checkpoints.map(|all| (all, Checkpoints::shared(&self.scenario, &self.events)));
         let place = |scheme: &Scheme, seed| kept.as_ref().map(|(all, shared)| all.place(shared, scheme, seed));
         jobs.iter()
@@ -183,7 +186,8 @@ impl Experiment {
             let bins = progress.wants_bins().then_some(&mut bins as &mut TakeBins<'_>);
             let keeper = own.as_mut().map(|place| place as &mut dyn Keeper);
             let resume = state.as_deref();
-            let watching = Watching { progress: Some(&mut advanced), bins, keeper, resume, tap: None };
+            let watching =
+                Watching { progress: Some(&mut advanced), bins, keeper, resume, threads, ..Watching::default() };
             let run = || self.run_one(&inputs, scheme, seed, stop, watching);
             let finished = match resume {
                 None => run()?,
@@ -240,6 +244,8 @@ impl Experiment {
             tap: Some(&mut waits),
             keeper: watching.keeper.map(|keeper| keeper as &mut dyn Keeper),
             resume: watching.resume,
+            threads: watching.threads,
+            force_threads: watching.force_threads,
             ..RunOptions::full()
         };
         let outcome = ndnweir_sim::run(&inputs.network, scheme, seed, &mut watched, options)?;

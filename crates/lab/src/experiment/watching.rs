@@ -25,6 +25,10 @@ pub struct Watching<'a> {
     pub keeper: Option<&'a mut dyn Keeper>,
     /// What a keeper was given: the run goes on from there.
     pub resume: Option<&'a [u8]>,
+    /// How many threads may work on the run; none is one.
+    pub threads: usize,
+    /// They do, however little there is to do.
+    pub force_threads: bool,
 }
 
 /// The collector of a run, whose bins are given on as soon as they are complete.

@@ -4,10 +4,11 @@ use super::flows::FlowSet;
 use crate::observer::{Arrival, ConsumerCounters};
 use crate::outcome::InterestAccount;
 use ndnweir_core::ctx::TraceEvent;
+use ndnweir_core::ids::FlowId;
 use ndnweir_core::packet::Packet;
-use ndnweir_core::units::Time;
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_node::Fetcher;
-use ndnweir_node::requests::Requests;
+use ndnweir_node::requests::{Pattern, Requests, RequestsConfig, Retry};
 
 /// What sends Interests.
 #[derive(ndnweir_state::State)]
@@ -36,6 +37,31 @@ pub(super) struct App {
 impl App {
     pub(super) fn new(application: Application, node: u32, face: u16, start: Time, stop: Time) -> App {
         App { application, node, face, source: 0, start, stop, paused: false }
+    }
+
+    /// Stands for one that is in another process: it never acts.
+    pub(super) fn elsewhere() -> App {
+        let none = RequestsConfig {
+            flow: FlowId(0),
+            number: 0,
+            seed: 0,
+            pattern: Pattern::Sequence(Some(0)),
+            gap: Duration::ZERO,
+            poisson: false,
+            retry: Retry::Never,
+            interest_size: 0,
+            grows: false,
+            lifetime: Duration::ZERO,
+        };
+        App::new(Application::Requests(Box::new(Requests::new(&none))), 0, 0, Time::NEVER, Time::NEVER)
+    }
+
+    /// When it next may begin flows; only of a consumer that has many.
+    pub(super) fn flows_come(&self) -> Time {
+        match &self.application {
+            Application::Flows(flows) if !self.paused => flows.comes().min(self.start).min(self.stop),
+            _ => Time::NEVER,
+        }
     }
 
     /// When it wants to act next.

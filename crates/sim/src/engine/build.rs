@@ -6,10 +6,12 @@ use super::faults::Faults;
 use super::flows::{FlowSet, FlowTemplate, KnownObjects, first_number};
 use super::fragments::Fragments;
 use super::media::Media;
+use super::parallel::Threads;
 use super::planner::PlannerHost;
 use super::routes::PrefixRoutes;
 use super::sampling::Sampler;
-use super::{EgressLink, Engine, EngineLink, EngineNode, KnownFields, Local, Net, RunOptions, Source};
+use super::sink::Alone;
+use super::{EgressLink, Engine, EngineLink, EngineNode, KnownFields, Local, Net, Process, RunOptions, Source};
 use crate::mtu;
 use crate::network::{Direction, NameGroup, Network, NetworkError, SignalChange, Traffic};
 use crate::observer::Observer;
@@ -94,48 +96,59 @@ impl<'n, 'o> Engine<'n, 'o> {
             media: Media::new(network, &topology),
             cross: Cross::new(network, seed, topology.channels.len()),
             fragments: Fragments::new(network.nodes.len()),
-            paths: Paths::default(),
-            with_paths: options.paths,
-            in_flight: 0,
-            peak_in_flight: 0,
-            tap: options.tap,
+            sink: Alone {
+                paths: Paths::default(),
+                with_paths: options.paths,
+                in_flight: 0,
+                peak_in_flight: 0,
+                hash: options.hash.then(EventHash::new),
+                observer,
+                tap: options.tap,
+                links: Vec::new(),
+            },
             topology,
         };
         let count = network.nodes.len();
-        let mut engine = Engine {
-            seed,
+        let control = PlannerHost::new(network, scheme, seed, &mut layout, options.trace);
+        let process = Process {
             now: Time::ZERO,
             net,
             places,
             apps: Vec::new(),
             servers: Vec::new(),
             sources: Vec::new(),
+            trace: options.trace,
+            reports_wanted: control.is_on(),
+            reports: Vec::new(),
+            collected: None,
+            events: 0,
+            dead: vec![0; count],
+            unswitched: vec![0; count],
+            known: None,
+            signals: signals(network),
+            eager: Vec::new(),
+        };
+        let mut engine = Engine {
+            seed,
+            process,
             faults: Faults::new(network),
             sampler: Sampler::new(network, &placement),
-            control: PlannerHost::new(network, scheme, seed, &mut layout, options.trace),
-            observer,
-            hash: options.hash.then(EventHash::new),
-            trace: options.trace,
+            control,
             stop: options.stop,
             progress: options.progress,
             between_pauses: options.keeper.as_ref().map_or(1024, |keeper| keeper.asked_every()).next_power_of_two() - 1,
             keeper: options.keeper,
-            events: 0,
             stopped: false,
-            dead: vec![0; count],
-            unswitched: vec![0; count],
             next_flow: first_number(network),
             known_objects: KnownObjects::new(),
-            known: None,
-            signals: signals(network),
-            eager: Vec::new(),
-            links: Vec::new(),
+            threads: Threads::new(options.threads, options.force_threads),
+            windows: options.windows,
             departures: Vec::new(),
             network,
         };
         engine.add_servers()?;
         engine.add_apps(&placement, &mut layout)?;
-        engine.known = (!placement.is_uniform()).then(|| KnownFields {
+        engine.process.known = (!placement.is_uniform()).then(|| KnownFields {
             nodes: placement.slots_by_node(&layout),
             apps: placement.slots_by_consumer(network, &layout),
         });
@@ -145,7 +158,7 @@ impl<'n, 'o> Engine<'n, 'o> {
 
     /// Adds a local face to a node.
     fn add_local(&mut self, node: usize, local: Local) -> Result<u16, NetworkError> {
-        let place = &mut self.places[node];
+        let place = &mut self.process.places[node];
         let Some(node) = &mut place.node else { return Err(error("an application on a switch")) };
         let face = node.add_face(FaceConfig::local()).map_err(|e| error(e.to_string()))?;
         place.locals.push(local);
@@ -156,7 +169,7 @@ impl<'n, 'o> Engine<'n, 'o> {
         for (i, producer) in self.network.producers.iter().enumerate() {
             let face = self.add_local(producer.node, Local::Server(i as u32))?;
             self.faults.serve(producer.node as u32, producer.prefix, face);
-            self.servers.push(Server::new(ServerConfig {
+            self.process.servers.push(Server::new(ServerConfig {
                 payload: producer.payload,
                 data_size: producer.size,
                 grows: self.network.growing_sizes,
@@ -183,7 +196,7 @@ impl<'n, 'o> Engine<'n, 'o> {
                 interest_size: consumer.interest_size,
                 grows: self.network.growing_sizes,
                 lifetime: consumer.lifetime,
-                trace: self.trace,
+                trace: self.process.trace,
                 max_window: MAX_WINDOW,
                 loss: None,
                 pace: None,
@@ -220,11 +233,11 @@ impl<'n, 'o> Engine<'n, 'o> {
             let jitter = consumer.start_jitter.unwrap_or(self.network.start_jitter).nanos().saturating_add(1);
             let start = consumer.start + Duration::from_nanos(phase.below(jitter));
             let stop = consumer.stop.unwrap_or(Time::NEVER);
-            self.apps.push(App::new(application, consumer.node as u32, face, start, stop));
+            self.process.apps.push(App::new(application, consumer.node as u32, face, start, stop));
         }
         for (number, flow) in flows.into_iter().enumerate() {
             let choices = strategies_of(self.network, placement, flow);
-            for place in &mut self.places {
+            for place in &mut self.process.places {
                 if let Some(node) = &mut place.node {
                     node.bind_flow(FlowId(number as u32), Some(PrefixId(flow.prefix)));
                     node.assign_strategy(FlowId(number as u32), choices[place.scheme]);
@@ -236,44 +249,46 @@ impl<'n, 'o> Engine<'n, 'o> {
 
     /// Numbers the sources so that events of one instant and one rank come by destination, then link.
     fn number_sources(&mut self) {
-        let mut inward = vec![Vec::new(); self.places.len()];
-        for (directed_link, &DirectedLink { to, .. }) in self.net.topology.directed_links.iter().enumerate() {
+        let Self { process, control, sampler, .. } = self;
+        let Process { net, places, apps, .. } = process;
+        let mut inward = vec![Vec::new(); places.len()];
+        for (directed_link, &DirectedLink { to, .. }) in net.topology.directed_links.iter().enumerate() {
             inward[to as usize].push(directed_link as u32);
         }
         let mut sources = vec![Source::Changes];
-        for medium in 0..self.net.media.count() {
-            self.net.media.set_source(medium, sources.len() as u32);
+        for medium in 0..net.media.count() {
+            net.media.set_source(medium, sources.len() as u32);
             sources.push(Source::Medium(medium as u32));
         }
-        for (number, place) in self.places.iter_mut().enumerate() {
+        for (number, place) in places.iter_mut().enumerate() {
             for &directed_link in &inward[number] {
-                self.net.links[directed_link as usize].source = sources.len() as u32;
+                net.links[directed_link as usize].source = sources.len() as u32;
                 sources.push(Source::DirectedLink(directed_link));
             }
             place.source = sources.len() as u32;
             sources.push(Source::Node(number as u32));
             for local in &place.locals {
                 if let Local::App(app) = *local {
-                    self.apps[app as usize].source = sources.len() as u32;
+                    apps[app as usize].source = sources.len() as u32;
                     sources.push(Source::App(app));
                 }
             }
         }
         let mut starts = Vec::new();
-        for flow in 0..self.net.cross.count() {
+        for flow in 0..net.cross.count() {
             let source = sources.len() as u32;
-            starts.push((source, self.net.cross.set_source(flow, source)));
+            starts.push((source, net.cross.set_source(flow, source)));
             sources.push(Source::Cross(flow as u32));
         }
-        self.control.source = sources.len() as u32;
+        control.source = sources.len() as u32;
         sources.push(Source::Control);
-        self.sampler.source = sources.len() as u32;
+        sampler.source = sources.len() as u32;
         sources.push(Source::Sample);
-        self.net.schedule = Tournament::new(sources.len());
+        net.schedule = Tournament::new(sources.len());
         for (source, at) in starts {
-            self.net.schedule.set(source, Due::new(at, EventRank::APPLICATION));
+            net.schedule.set(source, Due::new(at, EventRank::APPLICATION));
         }
-        self.sources = sources;
+        process.sources = sources;
     }
 }
 

@@ -1,6 +1,7 @@
 //! Cross traffic: it uses the same queues as NDN packets, and nodes do not process it.
 
-use super::Net;
+use super::process::Net;
+use super::sink::Sink;
 use crate::nada;
 use crate::network::{CrossFlow, CrossKind, Network};
 use crate::outcome::CrossCounters;
@@ -48,7 +49,7 @@ struct Flow {
 }
 
 /// All flows.
-#[derive(Debug, ndnweir_state::State)]
+#[derive(Debug, Default, ndnweir_state::State)]
 pub(super) struct Cross {
     #[state(skip)]
     given: Vec<CrossFlow>,
@@ -176,7 +177,7 @@ fn datagram() -> Packet {
     Packet { flags: flags::FOREIGN, fragment: Fragment::FOREIGN, ..Packet::default() }
 }
 
-impl Net<'_> {
+impl<S: Sink> Net<S> {
     /// Handles the event of a flow.
     pub(super) fn cross_due(&mut self, now: Time, number: usize) {
         if let State::Tcp(ends) = &mut self.cross.flows[number].state {

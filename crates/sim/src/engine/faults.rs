@@ -103,34 +103,34 @@ impl Engine<'_, '_> {
     pub(super) fn start(&mut self) {
         self.reroute();
         self.control_start();
-        for place in &mut self.places {
+        for place in &mut self.process.places {
             if let Some(node) = &place.node {
                 place.due = node.poll_timeout();
-                self.net.schedule.set(place.source, Due::new(place.due, EventRank::TIMEOUT));
+                self.process.net.schedule.set(place.source, Due::new(place.due, EventRank::TIMEOUT));
             }
         }
-        for app in &self.apps {
-            self.net.schedule.set(app.source, Due::new(app.due(), EventRank::APPLICATION));
+        for app in &self.process.apps {
+            self.process.net.schedule.set(app.source, Due::new(app.due(), EventRank::APPLICATION));
         }
-        self.net.schedule.set(0, Due::new(self.faults.due(), EventRank::CHANGE));
-        self.net.schedule.set(self.sampler.source, Due::new(self.sampler.due(), EventRank::SAMPLE));
+        self.process.net.schedule.set(0, Due::new(self.faults.due(), EventRank::CHANGE));
+        self.process.net.schedule.set(self.sampler.source, Due::new(self.sampler.due(), EventRank::SAMPLE));
     }
 
     /// The next change, or a reaction to earlier ones, is due.
     pub(super) fn change(&mut self, source: u32) {
         while let Some(&(at, change)) = self.faults.changes.get(self.faults.next)
-            && at <= self.now
+            && at <= self.process.now
         {
             self.faults.next += 1;
             self.apply(change);
         }
-        if self.faults.reactions.front().is_some_and(|&at| at <= self.now) {
-            while self.faults.reactions.front().is_some_and(|&at| at <= self.now) {
+        if self.faults.reactions.front().is_some_and(|&at| at <= self.process.now) {
+            while self.faults.reactions.front().is_some_and(|&at| at <= self.process.now) {
                 self.faults.reactions.pop_front();
             }
             self.reroute();
         }
-        self.net.schedule.set(source, Due::new(self.faults.due(), EventRank::CHANGE));
+        self.process.net.schedule.set(source, Due::new(self.faults.due(), EventRank::CHANGE));
     }
 
     fn apply(&mut self, change: Change) {
@@ -142,13 +142,13 @@ impl Engine<'_, '_> {
             }
             Change::Delay { link, direction, delay } => {
                 for directed_link in direction.directed_links(link) {
-                    self.net.links[directed_link as usize].propagation.set_delay(self.now, delay);
+                    self.process.net.links[directed_link as usize].propagation.set_delay(self.process.now, delay);
                     self.reschedule(directed_link);
                 }
             }
             Change::Loss { link, direction, loss } => {
                 for directed_link in direction.directed_links(link) {
-                    self.net.links[directed_link as usize].propagation.set_loss(self.now, loss);
+                    self.process.net.links[directed_link as usize].propagation.set_loss(self.process.now, loss);
                 }
             }
             Change::Crash { node } => self.crash(node as u32),
@@ -158,23 +158,23 @@ impl Engine<'_, '_> {
 
     fn schedule_routing_reaction(&mut self) {
         if let Some(delay) = self.network.routing.reaction {
-            self.faults.reactions.push_back(self.now + delay);
+            self.faults.reactions.push_back(self.process.now + delay);
         }
     }
 
     /// The next arrival on a link may have changed.
     fn reschedule(&mut self, directed_link: u32) {
-        let link = &self.net.links[directed_link as usize];
-        self.net.schedule.set(link.source, next_due(&link.propagation));
+        let link = &self.process.net.links[directed_link as usize];
+        self.process.net.schedule.set(link.source, next_due(&link.propagation));
     }
 
     /// The node at the other end of a wire is given the rate at which Data now come to it, for the faces that send in
     /// the other direction; a node behind a switch has no such rate.
     fn announce_return_rate(&mut self, directed_link: u32, rate: Rate) {
         let back = directed_link ^ 1;
-        let topology = &self.net.topology;
+        let topology = &self.process.net.topology;
         let at = topology.directed_links[back as usize].from;
-        let Some(node) = &mut self.places[at as usize].node else { return };
+        let Some(node) = &mut self.process.places[at as usize].node else { return };
         for &channel in &topology.faces[at as usize] {
             let channel = &topology.channels[channel as usize];
             if channel.directed_link == back && channel.direct {
@@ -185,10 +185,10 @@ impl Engine<'_, '_> {
 
     /// The faces whose packets start on a wire.
     fn faces_on(&self, directed_link: u32) -> Vec<u16> {
-        let from = self.net.topology.directed_links[directed_link as usize].from;
-        let channels = self.net.topology.faces[from as usize].iter();
-        let on = channels.filter(|&&c| self.net.topology.channels[c as usize].directed_link == directed_link);
-        on.map(|&c| self.net.topology.channels[c as usize].out_face).collect()
+        let from = self.process.net.topology.directed_links[directed_link as usize].from;
+        let channels = self.process.net.topology.faces[from as usize].iter();
+        let on = channels.filter(|&&c| self.process.net.topology.channels[c as usize].directed_link == directed_link);
+        on.map(|&c| self.process.net.topology.channels[c as usize].out_face).collect()
     }
 
     fn set_link(&mut self, link: usize, up: bool) {
@@ -196,45 +196,45 @@ impl Engine<'_, '_> {
             return;
         }
         for directed_link in LinkDirection::Both.directed_links(link) {
-            let from = self.net.topology.directed_links[directed_link as usize].from;
+            let from = self.process.net.topology.directed_links[directed_link as usize].from;
             let mut unsent = 0;
-            if let Some(port) = &mut self.net.ports[directed_link as usize] {
-                unsent += port.set_up(self.now, up);
+            if let Some(port) = &mut self.process.net.ports[directed_link as usize] {
+                unsent += port.set_up(self.process.now, up);
             }
-            unsent += self.net.set_medium_link(self.now, directed_link, up);
+            unsent += self.process.net.set_medium_link(self.process.now, directed_link, up);
             for face in self.faces_on(directed_link) {
-                if let Some(node) = &mut self.places[from as usize].node {
-                    unsent += node.set_up(self.now, FaceId(face), up);
+                if let Some(node) = &mut self.process.places[from as usize].node {
+                    unsent += node.set_up(self.process.now, FaceId(face), up);
                 }
             }
             if !up {
-                let propagation = &mut self.net.links[directed_link as usize].propagation;
-                self.net.in_flight -= propagation.in_flight() as u64;
+                let propagation = &mut self.process.net.links[directed_link as usize].propagation;
+                self.process.net.sink.in_flight -= propagation.in_flight() as u64;
                 propagation.cut(unsent);
                 self.reschedule(directed_link);
             }
         }
         for directed_link in LinkDirection::Both.directed_links(link) {
-            self.pump(self.net.topology.directed_links[directed_link as usize].from);
+            self.pump(self.process.net.topology.directed_links[directed_link as usize].from);
         }
         self.control_link(link);
         self.schedule_routing_reaction();
     }
 
     fn set_rate(&mut self, directed_link: u32, rate: Rate) {
-        let from = self.net.topology.directed_links[directed_link as usize].from;
+        let from = self.process.net.topology.directed_links[directed_link as usize].from;
         let mut departures = std::mem::take(&mut self.departures);
         departures.clear();
-        if let Some(port) = &mut self.net.ports[directed_link as usize] {
-            port.set_rate(self.now, rate, &mut departures);
+        if let Some(port) = &mut self.process.net.ports[directed_link as usize] {
+            port.set_rate(self.process.now, rate, &mut departures);
         } else {
             for face in self.faces_on(directed_link) {
-                if let Some(node) = &mut self.places[from as usize].node {
-                    node.set_rate(self.now, FaceId(face), Some(rate), &mut departures);
+                if let Some(node) = &mut self.process.places[from as usize].node {
+                    node.set_rate(self.process.now, FaceId(face), Some(rate), &mut departures);
                 }
             }
         }
-        self.net.links[directed_link as usize].propagation.reschedule(&departures);
+        self.process.net.links[directed_link as usize].propagation.reschedule(&departures);
         self.departures = departures;
         self.reschedule(directed_link);
         self.faults.rates[directed_link as usize] = Some(rate);
@@ -244,31 +244,31 @@ impl Engine<'_, '_> {
     }
 
     fn crash(&mut self, number: u32) {
-        let place = &mut self.places[number as usize];
+        let place = &mut self.process.places[number as usize];
         let Some(node) = &mut place.node else { return };
         if !std::mem::replace(&mut place.up, false) {
             return;
         }
-        let unsent = node.crash(self.now);
-        self.net.fragments.crash(number, &self.net.topology.channels);
+        let unsent = node.crash(self.process.now);
+        self.process.net.fragments.crash(number, &self.process.net.topology.channels);
         while node.poll_transmit().is_some() {}
         place.due = Time::NEVER;
-        self.net.schedule.set(place.source, Due::NEVER);
+        self.process.net.schedule.set(place.source, Due::NEVER);
         for local in &place.locals {
             if let Local::App(app) = *local {
-                self.apps[app as usize].pause(true);
-                self.net.schedule.set(self.apps[app as usize].source, Due::NEVER);
+                self.process.apps[app as usize].pause(true);
+                self.process.net.schedule.set(self.process.apps[app as usize].source, Due::NEVER);
             }
         }
-        let faces = self.net.topology.faces[number as usize].clone();
+        let faces = self.process.net.topology.faces[number as usize].clone();
         for (face, channel) in faces.into_iter().enumerate() {
-            let directed_link = self.net.topology.channels[channel as usize].directed_link;
+            let directed_link = self.process.net.topology.channels[channel as usize].directed_link;
             // A shared interface or medium keeps what was handed to it: it is not part of the node.
-            if !self.net.topology.is_below_ndn(directed_link) {
-                let propagation = &mut self.net.links[directed_link as usize].propagation;
+            if !self.process.net.topology.is_below_ndn(directed_link) {
+                let propagation = &mut self.process.net.links[directed_link as usize].propagation;
                 let before = propagation.in_flight();
                 propagation.revoke(unsent.get(face).copied().unwrap_or(0));
-                self.net.in_flight -= (before - propagation.in_flight()) as u64;
+                self.process.net.sink.in_flight -= (before - propagation.in_flight()) as u64;
                 self.reschedule(directed_link);
             }
         }
@@ -277,16 +277,19 @@ impl Engine<'_, '_> {
     }
 
     fn restart(&mut self, number: u32) {
-        let place = &mut self.places[number as usize];
+        let place = &mut self.process.places[number as usize];
         if place.node.is_none() || std::mem::replace(&mut place.up, true) {
             return;
         }
         for local in &place.locals {
             if let Local::App(app) = *local {
-                let app = &mut self.apps[app as usize];
+                let app = &mut self.process.apps[app as usize];
                 app.pause(false);
                 // Timers that ran out meanwhile are due now, not in the past.
-                self.net.schedule.set(app.source, Due::new(app.due().max(self.now), EventRank::APPLICATION));
+                self.process
+                    .net
+                    .schedule
+                    .set(app.source, Due::new(app.due().max(self.process.now), EventRank::APPLICATION));
             }
         }
         self.availability().nodes[number as usize] = true;
@@ -296,14 +299,14 @@ impl Engine<'_, '_> {
     }
 
     fn availability(&mut self) -> &mut Availability {
-        let topology = &self.net.topology;
+        let topology = &self.process.net.topology;
         self.faults.availability.get_or_insert_with(|| Availability::all(topology))
     }
 
     /// Recomputes all routes and passes the changes to the nodes.
     fn reroute(&mut self) {
-        let up = self.faults.refresh(&mut self.net.topology).clone();
-        let fibs = Fibs::new(self.network, &self.net.topology, &up);
+        let up = self.faults.refresh(&mut self.process.net.topology).clone();
+        let fibs = Fibs::new(self.network, &self.process.net.topology, &up);
         let routes = |(prefix, served): (usize, &Vec<(u32, u16)>)| {
             let mut found = fibs.next_hops(prefix as u32);
             for &(node, face) in served {
@@ -315,30 +318,30 @@ impl Engine<'_, '_> {
         let old = std::mem::replace(&mut self.faults.fib, new);
         // Compared twice instead of listed: at the start of a large network millions of routes change.
         let changed = |new: &[PrefixRoutes], prefix: usize, node: usize| old[prefix].of(node) != new[prefix].of(node);
-        let mut nodes = vec![false; self.places.len()];
+        let mut nodes = vec![false; self.process.places.len()];
         for prefix in 0..old.len() {
-            for number in (0..self.places.len()).filter(|&node| changed(&self.faults.fib, prefix, node)) {
+            for number in (0..self.process.places.len()).filter(|&node| changed(&self.faults.fib, prefix, node)) {
                 nodes[number] = true;
-                let Some(node) = &mut self.places[number].node else { continue };
-                node.set_route(self.now, PrefixId(prefix as u32), self.faults.fib[prefix].of(number));
+                let Some(node) = &mut self.process.places[number].node else { continue };
+                node.set_route(self.process.now, PrefixId(prefix as u32), self.faults.fib[prefix].of(number));
                 if node.wants_base_rtts() {
-                    let rtts = base_rtts(self.network, &self.net.topology, &self.faults.fib[prefix], number);
+                    let rtts = base_rtts(self.network, &self.process.net.topology, &self.faults.fib[prefix], number);
                     node.set_base_rtts(PrefixId(prefix as u32), &rtts);
                 }
             }
         }
-        if self.now == Time::ZERO {
+        if self.process.now == Time::ZERO {
             return;
         }
         for prefix in 0..old.len() {
-            for node in (0..self.places.len()).filter(|&node| nodes[node]) {
+            for node in (0..self.process.places.len()).filter(|&node| nodes[node]) {
                 if changed(&self.faults.fib, prefix, node) {
                     self.control_route(node as u32, PrefixId(prefix as u32));
                 }
             }
         }
-        for node in (0..self.places.len()).filter(|&node| nodes[node]) {
-            if self.places[node].up {
+        for node in (0..self.process.places.len()).filter(|&node| nodes[node]) {
+            if self.process.places[node].up {
                 self.pump(node as u32);
             }
         }

@@ -1,8 +1,10 @@
 //! A consumer whose flows come and go.
 
+use super::process::Process;
+use super::sink::Sink as _;
 use crate::flows::{Arrivals, Flows, segments};
 use crate::network::Network;
-use crate::observer::{Arrival, ConsumerCounters, ConsumerId, FlowEvent};
+use crate::observer::{Arrival, ConsumerCounters, FlowEvent};
 use ndnweir_core::consumer::Consumer as _;
 use ndnweir_core::ctx::{Rng, TraceEvent};
 use ndnweir_core::fields::FieldLayout;
@@ -237,6 +239,11 @@ impl FlowSet {
         self.ended.take()
     }
 
+    /// When the next flow arrives.
+    pub(super) fn comes(&self) -> Time {
+        self.next
+    }
+
     pub(super) fn poll_timeout(&self) -> Time {
         self.active.iter().map(|flow| flow.due).fold(self.next, Time::min)
     }
@@ -306,7 +313,8 @@ fn add(sum: &mut ConsumerCounters, of: &ConsumerCounters) {
 impl super::Engine<'_, '_> {
     /// Begins the flows that arrive now at a consumer.
     pub(super) fn begin_flows(&mut self, number: u32) {
-        let Self { apps, places, observer, now, next_flow, known_objects, .. } = self;
+        let Self { process, next_flow, known_objects, .. } = self;
+        let Process { apps, places, now, net, .. } = process;
         let Some(set) = apps[number as usize].flow_set() else { return };
         while let Some(bytes) = set.arrival(*now) {
             let prefix = set.template.prefix;
@@ -337,7 +345,7 @@ impl super::Engine<'_, '_> {
             } else {
                 FlowEvent::Rejected
             };
-            observer.flow(*now, ConsumerId(number), event);
+            net.sink.flow(*now, number, event);
         }
     }
 }

@@ -29,10 +29,10 @@ impl Engine<'_, '_> {
         if let Some(keeper) = self.keeper.take() {
             if keeper.wants(self.stopped) {
                 // The event at hand has been counted and not handled: who resumes counts it again.
-                self.events -= 1;
+                self.process.events -= 1;
                 let state = self.write_state();
-                self.events += 1;
-                keeper.keep(self.now, state.into_bytes());
+                self.process.events += 1;
+                keeper.keep(self.process.now, state.into_bytes());
             }
             self.keeper = Some(keeper);
         }
@@ -42,11 +42,11 @@ impl Engine<'_, '_> {
     fn write_state(&mut self) -> Writer {
         let mut to = Writer::default();
         self.save(&mut to);
-        match self.observer.state() {
+        match self.process.net.sink.observer.state() {
             Some(observer) => observer.save(&mut to),
             None => to.refuse("what observes the run"),
         }
-        if let Some(tap) = &mut self.net.tap {
+        if let Some(tap) = &mut self.process.net.sink.tap {
             match tap.state() {
                 Some(tap) => tap.save(&mut to),
                 None => to.refuse("what records every packet"),
@@ -71,8 +71,8 @@ impl Engine<'_, '_> {
         let mut from = Reader::new(state);
         let mut take = || {
             self.load(&mut from)?;
-            self.observer.state().map_or(Ok(()), |observer| observer.load(&mut from))?;
-            self.net.tap.as_mut().and_then(|tap| tap.state()).map_or(Ok(()), |tap| tap.load(&mut from))?;
+            self.process.net.sink.observer.state().map_or(Ok(()), |observer| observer.load(&mut from))?;
+            self.process.net.sink.tap.as_mut().and_then(|tap| tap.state()).map_or(Ok(()), |tap| tap.load(&mut from))?;
             from.end()
         };
         take().map_err(|damaged| NetworkError(format!("the run cannot be resumed: {damaged}")))

@@ -1,6 +1,7 @@
 //! Media that several links share: when a frame ends, the next sender takes its turn.
 
-use super::Net;
+use super::process::Net;
+use super::sink::Sink;
 use crate::network::Network;
 use crate::observer::LinkCounters;
 use crate::schedule::{Due, EventRank, Schedule};
@@ -68,7 +69,7 @@ impl Media {
     }
 }
 
-impl Net<'_> {
+impl<S: Sink> Net<S> {
     /// Gives a packet to the medium of its link, if it has one.
     pub(super) fn offer_to_medium(&mut self, now: Time, directed_link: u32, channel: u32, packet: &Packet) {
         let Some((number, place)) = self.media.of(directed_link) else { return };

@@ -5,17 +5,16 @@ use super::Engine;
 use crate::network::{self, Network};
 use crate::observer::NodeId;
 use crate::outcome::ControlCounters;
-use crate::schedule::tournament::Tournament;
 use crate::schedule::{Due, EventRank, Schedule};
 use ndnweir_core::ctx::{Ctx, Rng, Trace};
 use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::{FaceId, PrefixId};
+use ndnweir_core::meter::Report;
 use ndnweir_core::planner::{Message, Order, Planner, RouterId};
 use ndnweir_core::registry::AnyPlanner;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::strategy::NextHop;
 use ndnweir_core::units::{Duration, Rate, Time};
-use ndnweir_node::Node;
 use ndnweir_state::{Damaged, Reader, State, Value, Writer, save_perhaps};
 use std::collections::VecDeque;
 
@@ -178,13 +177,10 @@ impl PlannerHost {
         self.settings.loss > 0.0 && self.losses.unit() < self.settings.loss
     }
 
-    /// Takes the reports of a node's meter.
-    pub(super) fn collect(&mut self, now: Time, number: u32, node: &mut Node, schedule: &mut Tournament) {
-        let entries = u32::try_from(node.fib_entries()).unwrap_or(u32::MAX);
-        for report in node.drain_reports() {
-            self.send(now, Message::from_report(RouterId(number), now, report, entries));
-        }
-        schedule.set(self.source, Due::new(self.due(now), EventRank::CONTROL));
+    /// Sends the report of a node's meter, whose FIB has so many entries.
+    pub(super) fn report(&mut self, now: Time, number: u32, report: Report, entries: usize) {
+        let entries = u32::try_from(entries).unwrap_or(u32::MAX);
+        self.send(now, Message::from_report(RouterId(number), now, report, entries));
     }
 
     /// Passes what has arrived to the planners and sends their orders.
@@ -223,6 +219,16 @@ impl PlannerHost {
 }
 
 impl Engine<'_, '_> {
+    /// Sends what nodes have reported, if they were asked.
+    #[inline(never)]
+    pub(super) fn collect(&mut self) {
+        let Some(at) = self.process.collected.take() else { return };
+        for (number, report, entries) in self.process.reports.drain(..) {
+            self.control.report(at, number, report, entries);
+        }
+        self.process.net.schedule.set(self.control.source, Due::new(self.control.due(at), EventRank::CONTROL));
+    }
+
     /// Reports the network to the planner at the start.
     pub(super) fn control_start(&mut self) {
         if self.control.is_on() {
@@ -231,19 +237,19 @@ impl Engine<'_, '_> {
     }
 
     fn announce_all(&mut self, seat: usize) {
-        for number in 0..self.places.len() {
+        for number in 0..self.process.places.len() {
             self.control_announce(number as u32, Some(seat));
         }
     }
 
     /// A node reports its links and next hops, those of routing and those in force.
     pub(super) fn control_announce(&mut self, number: u32, seat: Option<usize>) {
-        if !self.control.is_on() || !self.places[number as usize].up {
+        if !self.control.is_on() || !self.process.places[number as usize].up {
             return;
         }
-        for i in 0..self.net.topology.faces[number as usize].len() {
-            let message = self.link_message(self.net.topology.faces[number as usize][i]);
-            self.control.send_until_acknowledged(self.now, seat, message);
+        for i in 0..self.process.net.topology.faces[number as usize].len() {
+            let message = self.link_message(self.process.net.topology.faces[number as usize][i]);
+            self.control.send_until_acknowledged(self.process.now, seat, message);
         }
         let router = RouterId(number);
         for prefix in 0..self.faults.fib.len() {
@@ -254,29 +260,32 @@ impl Engine<'_, '_> {
             let prefix = PrefixId(prefix as u32);
             let current_next_hops = self.current_next_hops(number, prefix);
             self.control.send_until_acknowledged(
-                self.now,
+                self.process.now,
                 seat,
                 Message::Routes { router, prefix, hops: hops.clone() },
             );
-            if current_next_hops != hops && self.now > Time::ZERO {
+            if current_next_hops != hops && self.process.now > Time::ZERO {
                 let election = self.control.elections[number as usize];
                 self.control.send_until_acknowledged(
-                    self.now,
+                    self.process.now,
                     seat,
                     Message::Answer { router, prefix, election, hops: current_next_hops },
                 );
             }
         }
-        self.net.schedule.set(self.control.source, Due::new(self.control.due(self.now), EventRank::CONTROL));
+        self.process
+            .net
+            .schedule
+            .set(self.control.source, Due::new(self.control.due(self.process.now), EventRank::CONTROL));
     }
 
     fn current_next_hops(&self, number: u32, prefix: PrefixId) -> Vec<NextHop> {
-        let node = self.places.get(number as usize).and_then(|place| place.node.as_ref());
+        let node = self.process.places.get(number as usize).and_then(|place| place.node.as_ref());
         node.map_or(Vec::new(), |node| node.next_hops(prefix).to_vec())
     }
 
     fn link_message(&self, channel: u32) -> Message {
-        let channel = self.net.topology.channels[channel as usize];
+        let channel = self.process.net.topology.channels[channel as usize];
         let rate = self.faults.rate(channel.directed_link).or_else(|| self.start_rate(channel.directed_link));
         Message::Link {
             router: RouterId(channel.from),
@@ -292,47 +301,61 @@ impl Engine<'_, '_> {
         if !self.control.is_on() {
             return;
         }
-        for channel in 0..self.net.topology.channels.len() {
-            let at = self.net.topology.channels[channel];
-            if at.directed_link as usize / 2 == link && self.places[at.from as usize].up {
+        for channel in 0..self.process.net.topology.channels.len() {
+            let at = self.process.net.topology.channels[channel];
+            if at.directed_link as usize / 2 == link && self.process.places[at.from as usize].up {
                 let message = self.link_message(channel as u32);
-                self.control.send_until_acknowledged(self.now, None, message);
+                self.control.send_until_acknowledged(self.process.now, None, message);
             }
         }
-        self.net.schedule.set(self.control.source, Due::new(self.control.due(self.now), EventRank::CONTROL));
+        self.process
+            .net
+            .schedule
+            .set(self.control.source, Due::new(self.control.due(self.process.now), EventRank::CONTROL));
     }
 
     /// Routing has changed the next hops of a node.
     pub(super) fn control_route(&mut self, number: u32, prefix: PrefixId) {
-        if !self.control.is_on() || self.now == Time::ZERO || !self.places[number as usize].up {
+        if !self.control.is_on() || self.process.now == Time::ZERO || !self.process.places[number as usize].up {
             return;
         }
         let hops = self.faults.fib[prefix.index()].of(number as usize).to_vec();
         self.control.send_until_acknowledged(
-            self.now,
+            self.process.now,
             None,
             Message::Routes { router: RouterId(number), prefix, hops },
         );
-        self.net.schedule.set(self.control.source, Due::new(self.control.due(self.now), EventRank::CONTROL));
+        self.process
+            .net
+            .schedule
+            .set(self.control.source, Due::new(self.control.due(self.process.now), EventRank::CONTROL));
     }
 
     /// A planner fails, a message has reached one, or an order a node.
     pub(super) fn control_due(&mut self, source: u32) {
-        while self.control.handovers.first().is_some_and(|&(at, _)| at <= self.now) {
+        while self.control.handovers.first().is_some_and(|&(at, _)| at <= self.process.now) {
             let (_, handover) = self.control.handovers.remove(0);
             self.apply_handover(handover);
         }
         loop {
-            self.control.run_planners(self.now);
-            let Some((_, order)) = self.control.orders.front().filter(|&&(at, _)| at <= self.now) else { break };
+            self.control.run_planners(self.process.now);
+            let Some((_, order)) = self.control.orders.front().filter(|&&(at, _)| at <= self.process.now) else {
+                break;
+            };
             let order = order.clone();
             self.control.orders.pop_front();
             self.apply_order(&order);
         }
         for event in self.control.trace.drain() {
-            self.observer.scheme_event(event.at, NodeId(event.id as u32), event.key, event.id, event.value);
+            self.process.net.sink.observer.scheme_event(
+                event.at,
+                NodeId(event.id as u32),
+                event.key,
+                event.id,
+                event.value,
+            );
         }
-        self.net.schedule.set(source, Due::new(self.control.due(self.now), EventRank::CONTROL));
+        self.process.net.schedule.set(source, Due::new(self.control.due(self.process.now), EventRank::CONTROL));
     }
 
     fn apply_handover(&mut self, handover: Handover) {
@@ -348,7 +371,7 @@ impl Engine<'_, '_> {
                 planner.elect(ELECTIONS[seat]);
                 self.control.seats[seat].planner = Some(planner);
                 let handovers = &mut self.control.handovers;
-                handovers.push((self.now + self.control.settings.delay, Handover::Announce(seat)));
+                handovers.push((self.process.now + self.control.settings.delay, Handover::Announce(seat)));
                 handovers.sort_by_key(|&(at, _)| at);
             }
             Handover::Announce(seat) => {
@@ -361,15 +384,15 @@ impl Engine<'_, '_> {
     /// An order reaches its node, which answers with the costs then in force.
     fn apply_order(&mut self, order: &Order) {
         let number = order.router.0;
-        let Some(place) = self.places.get_mut(number as usize).filter(|place| place.up) else { return };
+        let Some(place) = self.process.places.get_mut(number as usize).filter(|place| place.up) else { return };
         let (Some(node), highest) = (&mut place.node, &mut self.control.elections[number as usize]) else { return };
         let entitled = order.election >= *highest;
         *highest = order.election.max(*highest);
-        let obeyed = entitled && node.apply_order(self.now, order);
+        let obeyed = entitled && node.apply_order(self.process.now, order);
         self.control.counters.orders_rejected += u64::from(!obeyed);
         let (router, prefix, election) = (order.router, order.prefix, self.control.elections[number as usize]);
         let hops = self.current_next_hops(number, prefix);
-        self.control.send(self.now, Message::Answer { router, prefix, election, hops });
+        self.control.send(self.process.now, Message::Answer { router, prefix, election, hops });
         self.pump(number);
     }
 

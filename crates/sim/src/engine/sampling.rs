@@ -1,6 +1,6 @@
 //! Snapshots while the run continues, and the outcome at its end.
 
-use super::{Engine, EngineNode};
+use super::{Engine, EngineNode, Process};
 use crate::network::Network;
 use crate::observer::{DirectedLinkId, LinkCounters, NodeCounters, NodeId, Share, Snapshot};
 use crate::outcome::{EventHash, Outcome};
@@ -66,27 +66,28 @@ impl EngineNode {
 impl Engine<'_, '_> {
     pub(super) fn sample_due(&mut self, source: u32) {
         self.sample();
-        self.sampler.next = self.now + self.sampler.every;
-        self.net.schedule.set(source, Due::new(self.sampler.due(), EventRank::SAMPLE));
+        self.sampler.next = self.process.now + self.sampler.every;
+        self.process.net.schedule.set(source, Due::new(self.sampler.due(), EventRank::SAMPLE));
     }
 
     fn sample(&mut self) {
-        if self.sampler.last == Some(self.now) {
+        if self.sampler.last == Some(self.process.now) {
             return;
         }
-        self.sampler.last = Some(self.now);
+        self.sampler.last = Some(self.process.now);
         self.read_links();
         self.sampler.consumers.clear();
-        self.sampler.consumers.extend(self.apps.iter().map(|app| app.counters()));
+        self.sampler.consumers.extend(self.process.apps.iter().map(|app| app.counters()));
         self.read_shares();
         self.sampler.nodes.clear();
-        self.sampler.nodes.extend(self.places.iter().map(EngineNode::counters));
+        self.sampler.nodes.extend(self.process.places.iter().map(EngineNode::counters));
         let Sampler { links, consumers, nodes, shares, .. } = &self.sampler;
-        self.observer.sample(&Snapshot { at: self.now, links, consumers, nodes, shares });
+        self.process.net.sink.observer.sample(&Snapshot { at: self.process.now, links, consumers, nodes, shares });
     }
 
     fn read_links(&mut self) {
-        let Self { net, places, sampler, now, .. } = self;
+        let Self { process, sampler, .. } = self;
+        let Process { net, places, now, .. } = process;
         sampler.links.clear();
         sampler.links.reserve_exact(net.topology.directed_links.len());
         for directed_link in 0..net.topology.directed_links.len() {
@@ -110,7 +111,8 @@ impl Engine<'_, '_> {
     }
 
     fn read_shares(&mut self) {
-        let Self { net, places, sampler, faults, .. } = self;
+        let Self { process, sampler, faults, .. } = self;
+        let Process { net, places, .. } = process;
         sampler.shares.clear();
         for (prefix, routes) in faults.fib.iter().enumerate() {
             let by_node = (0..routes.nodes()).map(|number| (number, routes.of(number)));
@@ -140,27 +142,27 @@ impl Engine<'_, '_> {
         {
             progress(1.0);
         }
-        let propagations: Vec<_> = self.net.links.iter().map(|link| link.propagation.totals()).collect();
-        let nodes = self.places.iter().map(EngineNode::counters);
+        let propagations: Vec<_> = self.process.net.links.iter().map(|link| link.propagation.totals()).collect();
+        let nodes = self.process.places.iter().map(EngineNode::counters);
         Outcome {
             seed: self.seed,
-            ended: self.now,
+            ended: self.process.now,
             finished: !self.stopped,
-            hash: self.hash.map_or(0, EventHash::get),
+            hash: self.process.net.sink.hash.map_or(0, EventHash::get),
             packet_hops: propagations.iter().map(|propagation| propagation.arrived).sum(),
-            events: self.events,
-            peak_in_flight: self.net.peak_in_flight,
-            in_flight: self.net.in_flight,
-            accounts: self.apps.iter().map(|app| app.account()).collect(),
+            events: self.process.events,
+            peak_in_flight: self.process.net.sink.peak_in_flight,
+            in_flight: self.process.net.sink.in_flight,
+            accounts: self.process.apps.iter().map(|app| app.account()).collect(),
             consumers: self.sampler.consumers,
             links: self.sampler.links,
-            in_flight_by_link: self.net.links.iter().map(|link| link.propagation.in_flight() as u64).collect(),
+            in_flight_by_link: self.process.net.links.iter().map(|link| link.propagation.in_flight() as u64).collect(),
             propagations,
             nodes: nodes.collect(),
-            cross: self.net.cross.counters(),
-            fragments: self.net.fragments.counters(&self.net.topology.channels),
-            dead: self.dead,
-            unswitched: self.unswitched,
+            cross: self.process.net.cross.counters(),
+            fragments: self.process.net.fragments.counters(&self.process.net.topology.channels),
+            dead: self.process.dead,
+            unswitched: self.process.unswitched,
             control: self.control.is_on().then(|| self.control.counters()),
         }
     }

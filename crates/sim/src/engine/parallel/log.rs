@@ -1,0 +1,372 @@
+//! What processes tell beside each other, and its order in one thread.
+//!
+//! One thread always takes the earliest event of all. A process takes its own earliest, and between two meetings its
+//! events change those of no other. So its events are those of one thread with the others left out, and the order of
+//! all is found again by taking, again and again, the process whose next event is the earliest. What an event brings
+//! about at its own instant may have a lower rank than the event: it then follows at once, before any event of another
+//! process. Hence the rank of an event is here the highest of those that the process has handled so far.
+
+use crate::engine::sink::{Alone, Sink};
+use crate::observer::{Arrival, FlowEvent};
+use crate::outcome::EventHash;
+use crate::path::{MAX_HANDLES, handle};
+use crate::schedule::{Due, EventRank};
+use crate::topology::Topology;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use ndnweir_core::ctx::TraceEvent;
+use ndnweir_core::meter::Report;
+use ndnweir_core::packet::Packet;
+use ndnweir_core::units::{Duration, Time};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// When an event is due, and its source: the order of all events.
+pub(super) type Rank = (Due, u32);
+
+/// Before every event.
+const FIRST: Rank = (Due::new(Time::ZERO, EventRank::CHANGE), 0);
+
+/// A packet on its way to another process.
+pub(super) struct Crossing {
+    pub(super) link: u32,
+    pub(super) channel: u32,
+    pub(super) packet: Packet,
+    pub(super) joined: Time,
+    pub(super) end: Time,
+}
+
+/// What is told in the order of one thread.
+pub(super) enum Call {
+    /// A process has given a path its next handle.
+    Path {
+        before: u32,
+        link: u32,
+    },
+    Sent {
+        now: Time,
+        waiting: Range<Time>,
+        link: u32,
+        channel: u32,
+        packet: Packet,
+    },
+    Requested {
+        now: Time,
+        consumer: u32,
+        interest: Packet,
+    },
+    Delivered {
+        now: Time,
+        consumer: u32,
+        path: u32,
+        arrival: Arrival,
+    },
+    Flow {
+        now: Time,
+        consumer: u32,
+        event: FlowEvent,
+    },
+    Recorded {
+        node: u32,
+        id: u64,
+        event: TraceEvent,
+    },
+    Reported {
+        now: Time,
+        node: u32,
+        report: Report,
+        entries: usize,
+    },
+}
+
+/// What somebody wants to be told.
+#[derive(Clone, Copy)]
+pub(super) struct Wants {
+    pub(super) hash: bool,
+    pub(super) paths: bool,
+    pub(super) tap: bool,
+    pub(super) observer: bool,
+}
+
+/// The sink of a process beside others.
+pub(super) struct Log {
+    wants: Wants,
+    /// The rank of the event at hand.
+    rank: Rank,
+    /// Where the window ends.
+    pub(super) bound: Rank,
+    /// Packets that have set out, less those that have arrived: in the event at hand and in all of the window, and the
+    /// most after any event of it.
+    change: i64,
+    pub(super) balance: i64,
+    pub(super) most: i64,
+    pub(super) changes: Vec<(Rank, i64)>,
+    /// The words that an arrival adds to the hash.
+    pub(super) arrivals: Vec<(Rank, [u64; 4])>,
+    pub(super) calls: Vec<(Rank, Call)>,
+    /// The handles of paths by the path before and the link. They are numbered on from earlier times.
+    handles: HashMap<u64, u32, FixedState>,
+    process: usize,
+    next_handle: usize,
+    /// By directed link: the process where it ends.
+    ends: Arc<[u16]>,
+    /// By process: what goes there, and what has come from there.
+    pub(super) outbox: Vec<Vec<Crossing>>,
+    pub(super) inbox: Vec<Vec<Crossing>>,
+    /// No packet that left in this window arrives earlier.
+    pub(super) earliest: Time,
+    pub(super) lookahead: Duration,
+}
+
+impl Log {
+    pub(super) fn new(process: usize, next_handle: usize, wants: Wants, processes: usize, ends: Arc<[u16]>) -> Log {
+        let boxes = || (0..processes).map(|_| Vec::new()).collect();
+        Log {
+            wants,
+            rank: FIRST,
+            bound: (Due::NEVER, 0),
+            change: 0,
+            balance: 0,
+            most: 0,
+            changes: Vec::new(),
+            arrivals: Vec::new(),
+            calls: Vec::new(),
+            handles: HashMap::with_hasher(FixedState::with_seed(0)),
+            process,
+            next_handle,
+            ends,
+            outbox: boxes(),
+            inbox: boxes(),
+            earliest: Time::NEVER,
+            lookahead: Duration::ZERO,
+        }
+    }
+
+    /// Whether it may soon run out of handles.
+    pub(super) fn is_short_of_handles(&self) -> bool {
+        self.next_handle > MAX_HANDLES / 2
+    }
+
+    /// An event begins.
+    #[inline(always)]
+    pub(super) fn begin(&mut self, rank: Rank) {
+        self.rank = self.rank.max(rank);
+    }
+
+    /// It ends.
+    #[inline(always)]
+    pub(super) fn end(&mut self) {
+        if self.change != 0 {
+            self.balance += self.change;
+            self.most = self.most.max(self.balance);
+            self.changes.push((self.rank, self.change));
+            self.change = 0;
+        }
+    }
+
+    pub(super) fn call(&mut self, call: Call) {
+        self.calls.push((self.rank, call));
+    }
+
+    /// A window begins: what the others have been told is forgotten, and so is the rank that it had come to. An event
+    /// that concerned all may have brought about others of its instant and lower ranks in several processes.
+    pub(super) fn clear(&mut self) {
+        (self.balance, self.most, self.earliest, self.rank) = (0, 0, Time::NEVER, FIRST);
+        self.changes.clear();
+        self.arrivals.clear();
+        self.calls.clear();
+    }
+}
+
+impl Sink for Log {
+    const CUT: bool = true;
+
+    #[inline(always)]
+    fn is_tapped(&self) -> bool {
+        self.wants.tap
+    }
+
+    fn show(&mut self, now: Time, waiting: Range<Time>, link: u32, channel: u32, _: &Topology, packet: &Packet) {
+        self.call(Call::Sent { now, waiting, link, channel, packet: *packet });
+    }
+
+    #[inline(always)]
+    fn has_paths(&self) -> bool {
+        self.wants.paths
+    }
+
+    #[inline]
+    fn extend(&mut self, before: u32, link: u32) -> u32 {
+        let key = u64::from(before) << 32 | u64::from(link);
+        if let Some(&known) = self.handles.get(&key) {
+            return known;
+        }
+        let new = handle(self.process, self.next_handle);
+        self.next_handle += 1;
+        self.handles.insert(key, new);
+        self.call(Call::Path { before, link });
+        new
+    }
+
+    #[inline(always)]
+    fn sent(&mut self, packets: u64) {
+        self.change += packets as i64;
+    }
+
+    #[inline(always)]
+    fn ended(&mut self) {
+        self.change -= 1;
+    }
+
+    #[inline(always)]
+    fn arrived(&mut self, now: Time, link: u32, packet: &Packet) {
+        if self.wants.hash {
+            self.arrivals.push((self.rank, EventHash::words(now, link, packet)));
+        }
+    }
+
+    fn cross(&mut self, link: u32, channel: u32, packet: &Packet, joined: Time, end: Time) {
+        self.change += 1;
+        debug_assert!(
+            self.rank.0.at() <= end,
+            "a packet leaves when it is sent or later: on that rests the look-ahead"
+        );
+        self.earliest = self.earliest.min(end + self.lookahead);
+        let there = &mut self.outbox[self.ends[link as usize] as usize];
+        there.push(Crossing { link, channel, packet: *packet, joined, end });
+    }
+
+    fn requested(&mut self, now: Time, consumer: u32, interest: &Packet) {
+        if self.wants.observer {
+            self.call(Call::Requested { now, consumer, interest: *interest });
+        }
+    }
+
+    fn delivered(&mut self, now: Time, consumer: u32, path: u32, arrival: Arrival) {
+        if self.wants.observer {
+            self.call(Call::Delivered { now, consumer, path, arrival });
+        }
+    }
+
+    fn flow(&mut self, now: Time, consumer: u32, event: FlowEvent) {
+        if self.wants.observer {
+            self.call(Call::Flow { now, consumer, event });
+        }
+    }
+
+    fn recorded(&mut self, node: u32, id: u64, event: &TraceEvent) {
+        if self.wants.observer {
+            self.call(Call::Recorded { node, id, event: *event });
+        }
+    }
+}
+
+/// Goes through lists that are each in order, in the order of all together; `tell` is told the place of the list.
+fn merge<T>(lists: &[&[(Rank, T)]], mut tell: impl FnMut(usize, &T)) {
+    let mut left: Vec<(usize, &[(Rank, T)])> = lists.iter().copied().enumerate().collect();
+    left.retain(|(_, list)| !list.is_empty());
+    while !left.is_empty() {
+        let (mut first, mut second) = (0, (Due::NEVER, u32::MAX));
+        for place in 1..left.len() {
+            let (here, best) = (left[place].1[0].0, left[first].1[0].0);
+            if here < best {
+                (first, second) = (place, best);
+            } else {
+                second = second.min(here);
+            }
+        }
+        let (list, entries) = &mut left[first];
+        let run = entries.iter().position(|entry| entry.0 >= second).unwrap_or(entries.len());
+        let (now, later) = entries.split_at(run.max(1));
+        now.iter().for_each(|(_, entry)| tell(*list, entry));
+        *entries = later;
+        if later.is_empty() {
+            left.swap_remove(first);
+        }
+    }
+}
+
+/// Tells everything that processes have logged, as one thread would have. `report` is for reports to planners.
+pub(super) fn tell_all(
+    logs: &[&Log],
+    topology: &Topology,
+    alone: &mut Alone<'_, '_>,
+    mut report: impl FnMut(Time, u32, Report, usize),
+) {
+    let balance: i64 = logs.iter().map(|log| log.balance).sum();
+    let most: i64 = logs.iter().map(|log| log.most).sum();
+    let mut under_way = alone.in_flight as i64;
+    if under_way + most > alone.peak_in_flight as i64 {
+        let changes: Vec<_> = logs.iter().map(|log| &log.changes[..]).collect();
+        merge(&changes, |_, change| {
+            under_way += change;
+            alone.peak_in_flight = alone.peak_in_flight.max(under_way as u64);
+        });
+    }
+    alone.in_flight = (alone.in_flight as i64 + balance) as u64;
+    if let Some(hash) = &mut alone.hash {
+        let arrivals: Vec<_> = logs.iter().map(|log| &log.arrivals[..]).collect();
+        merge(&arrivals, |_, words| hash.add(words));
+    }
+    let calls: Vec<_> = logs.iter().map(|log| &log.calls[..]).collect();
+    merge(&calls, |process, call| match call {
+        Call::Path { before, link } => alone.paths.resolve(process, *before, *link),
+        Call::Sent { now, waiting, link, channel, packet } => {
+            alone.show(*now, waiting.clone(), *link, *channel, topology, packet);
+        }
+        Call::Requested { now, consumer, interest } => alone.requested(*now, *consumer, interest),
+        Call::Delivered { now, consumer, path, arrival } => alone.delivered(*now, *consumer, *path, *arrival),
+        Call::Flow { now, consumer, event } => alone.flow(*now, *consumer, *event),
+        Call::Recorded { node, id, event } => alone.recorded(*node, *id, event),
+        Call::Reported { now, node, report: what, entries } => report(*now, *node, *what, *entries),
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn logs<const N: usize>() -> [Log; N] {
+        let wants = Wants { hash: true, paths: true, tap: true, observer: true };
+        std::array::from_fn(|process| Log::new(process, 0, wants, N, Arc::from([])))
+    }
+
+    /// An event of this rank and source at 1 ms, on the link of that number.
+    fn event(log: &mut Log, rank: EventRank, source: u32) {
+        let now = Time::ZERO + Duration::from_millis(1);
+        log.begin((Due::new(now, rank), source));
+        log.arrived(now, source, &Packet::default());
+        log.end();
+    }
+
+    /// The links of the arrivals in the order in which they are told.
+    fn told(logs: &[Log]) -> Vec<u64> {
+        let arrivals: Vec<_> = logs.iter().map(|log| &log.arrivals[..]).collect();
+        let mut told = Vec::new();
+        merge(&arrivals, |_, words| told.push(words[2] >> 32));
+        told
+    }
+
+    #[test]
+    fn what_an_event_brings_about_at_its_instant_follows_before_any_event_of_another_process() {
+        let mut logs = logs::<3>();
+        event(&mut logs[0], EventRank::APPLICATION, 5);
+        event(&mut logs[0], EventRank::TIMEOUT, 3);
+        event(&mut logs[1], EventRank::TIMEOUT, 2);
+        event(&mut logs[1], EventRank::APPLICATION, 6);
+        event(&mut logs[2], EventRank::arrival(9), 7);
+        event(&mut logs[2], EventRank::TIMEOUT, 8);
+        assert_eq!(told(&logs), [7, 2, 8, 5, 3, 6]);
+    }
+
+    #[test]
+    fn what_an_event_of_all_processes_brings_about_at_its_instant_has_its_own_rank() {
+        let mut logs = logs::<2>();
+        event(&mut logs[0], EventRank::APPLICATION, 4);
+        // A planner's orders reach nodes of both processes.
+        logs.iter_mut().for_each(Log::clear);
+        event(&mut logs[0], EventRank::TIMEOUT, 3);
+        event(&mut logs[1], EventRank::TIMEOUT, 7);
+        assert_eq!(told(&logs), [3, 7]);
+    }
+}

@@ -1,0 +1,368 @@
+//! One run on several threads, with the bytes of one.
+//!
+//! The nodes are divided into *processes*. As a packet takes at least the delay of the link to another process, every
+//! process can handle all its events of a *window* of that length without the others. At its end all meet: packets that
+//! go to other processes are handed over, and what the processes have logged is told in the order of one thread
+//! ([`log`]). Events that concern more than one node (changes, routing, planners, samples, flows that come) end a window;
+//! they are handled by the engine as ever, with all of the network in its hands. After UNISON (Bai et al., EuroSys
+//! 2024), with windows whose length follows their events, and results that do not depend on the division.
+
+mod crew;
+mod division;
+mod log;
+mod partition;
+
+use super::process::{EngineLink, Net, Process, next_due};
+use super::{Engine, Source};
+use crate::schedule::{Due, EventRank, Schedule};
+use crew::{Crew, lock};
+use division::Division;
+use log::{Call, Log, Rank};
+use ndnweir_core::units::{Duration, Time};
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard};
+
+/// So many packets must be under way before it is tried (ours: below, windows have too few events to share).
+const ENOUGH_UNDER_WAY: u64 = 20_000;
+/// How many events a window should have for each thread: a millisecond of work, of which what goes to other processes
+/// still fits into the caches.
+const EVENTS_PER_WINDOW: u64 = 4096;
+/// Windows with fewer events for each thread do not pay: to meet takes as long.
+const FEWEST_PER_WINDOW: u64 = 500;
+/// How many processes there are for each thread: who has finished takes what is left.
+const PROCESSES_PER_THREAD: usize = 4;
+/// After how many events it is tried again, at first; twice as many after every time that it did not pay.
+const PATIENCE: u64 = 1 << 15;
+/// The same if threads are forced: small runs too are then divided more than once.
+const PATIENCE_IF_FORCED: u64 = 1 << 8;
+
+const fn first_patience(forced: bool) -> u64 {
+    if forced { PATIENCE_IF_FORCED } else { PATIENCE }
+}
+
+/// When threads are used.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Threads {
+    /// How many; one if the run cannot be divided.
+    count: usize,
+    /// However little there is to do.
+    forced: bool,
+    /// Not before so many events.
+    not_before: u64,
+    patience: u64,
+    /// How many windows there were.
+    windows: u64,
+}
+
+impl Threads {
+    pub(super) fn new(count: usize, forced: bool) -> Threads {
+        Threads { count: count.max(1), forced, not_before: 0, patience: first_patience(forced), windows: 0 }
+    }
+
+    pub(super) fn are_forced(&self) -> bool {
+        self.forced && self.count > 1
+    }
+}
+
+/// Why processes give the network back.
+#[derive(PartialEq)]
+enum Back {
+    /// For one event that concerns all.
+    ForOne,
+    /// It cannot be divided like this any longer, or the division was made when half as much was known of the work.
+    ForGood,
+    /// The run is to be stopped.
+    Stopped,
+}
+
+type Part = Process<Log>;
+
+impl Part {
+    /// What came from other processes, and then all events before the end of the window.
+    fn work(&mut self) {
+        self.take_in();
+        let bound = self.net.sink.bound;
+        loop {
+            let next = self.net.schedule.next();
+            if next >= bound {
+                return;
+            }
+            let (due, source) = next;
+            self.now = due.at();
+            self.events += 1;
+            self.net.sink.begin(next);
+            match self.sources[source as usize] {
+                Source::DirectedLink(link) => self.arrival(link, source),
+                Source::Node(node) => self.timeout(node),
+                Source::App(app) => {
+                    self.apps[app as usize].handle_timeout(self.now);
+                    self.pump_app(app);
+                }
+                // Never in the schedule of a process.
+                Source::Changes | Source::Medium(_) | Source::Cross(_) | Source::Control | Source::Sample => return,
+            }
+            for (node, report, entries) in self.reports.drain(..) {
+                self.net.sink.call(Call::Reported { now: self.now, node, report, entries });
+            }
+            self.net.sink.end();
+        }
+    }
+
+    fn take_in(&mut self) {
+        let Net { links, schedule, sink, .. } = &mut self.net;
+        for sender in &mut sink.inbox {
+            for crossing in sender.drain(..) {
+                let EngineLink { propagation, source, .. } = &mut links[crossing.link as usize];
+                if propagation.send(&crossing.packet, crossing.channel, crossing.joined, crossing.end) {
+                    schedule.set(*source, next_due(propagation));
+                }
+            }
+        }
+    }
+}
+
+impl Engine<'_, '_> {
+    /// Whether it is worth while to look for a division now. Asked from time to time.
+    pub(super) fn wants_threads(&self) -> bool {
+        let Threads { count, forced, not_before, .. } = self.threads;
+        count > 1
+            && self.process.events >= not_before
+            && (forced || self.process.net.sink.in_flight >= ENOUGH_UNDER_WAY)
+    }
+
+    /// Runs on several threads for as long as that pays; returns whether the run is to end.
+    pub(super) fn run_divided(&mut self, end: Time, progress: &mut dyn FnMut(&mut Self)) -> bool {
+        if !self.is_divisible() {
+            self.threads.count = 1;
+            return false;
+        }
+        let Some(division) = Division::of(self) else {
+            self.lose_patience();
+            return false;
+        };
+        let parts = division.parts(self);
+        let crew = Crew::new(&parts, Part::work);
+        std::thread::scope(|scope| {
+            let hired = crew.hire(self.threads.count - 1, scope);
+            let mut round = |order: &[usize]| crew.round(&hired, order.iter().copied());
+            let fewest = FEWEST_PER_WINDOW * self.threads.count as u64;
+            loop {
+                let (events, windows) = (self.process.events, self.threads.windows);
+                match self.run_windows(&division, &parts, end, &mut round, progress) {
+                    Back::Stopped => return true,
+                    Back::ForGood => return false,
+                    Back::ForOne => {}
+                }
+                let (worked, windows) = (self.process.events - events, self.threads.windows - windows);
+                let pays = worked >= windows * fewest && worked >= 4 * self.process.sources.len() as u64;
+                // The event that concerns all, and others of its instant that do.
+                let Some(source) = self.next_until(end) else { return false };
+                self.handle(source);
+                if !pays && !self.threads.forced {
+                    self.lose_patience();
+                    return false;
+                }
+            }
+        })
+    }
+
+    fn lose_patience(&mut self) {
+        self.threads.not_before = self.process.events + self.threads.patience;
+        self.threads.patience = self.threads.patience.saturating_mul(2);
+    }
+
+    /// Gives the network to its processes, has them work until an event concerns all, and takes it back.
+    fn run_windows(
+        &mut self,
+        division: &Division,
+        parts: &[Mutex<Part>],
+        end: Time,
+        round: &mut dyn FnMut(&[usize]),
+        progress: &mut dyn FnMut(&mut Self),
+    ) -> Back {
+        let mut all: Vec<_> = parts.iter().map(lock).collect();
+        let lookahead = division.lookahead(self);
+        if all.iter().any(|part| part.net.sink.is_short_of_handles()) {
+            self.threads.count = 1;
+            return Back::ForGood;
+        }
+        // A link between processes takes no time any longer: the next division does not cut it.
+        if lookahead == Duration::ZERO {
+            return Back::ForGood;
+        }
+        let flows_come = self.process.apps.iter().map(|app| (app.flows_come(), app.source)).min();
+        let flows_come = flows_come.map_or((Due::NEVER, 0), |(at, app)| (Due::new(at, EventRank::APPLICATION), app));
+        self.exchange(division, &mut all);
+        for part in &mut all {
+            part.net.sink.clear();
+            part.net.sink.lookahead = lookahead;
+        }
+        let after_end = (Due::new(end + Duration::from_nanos(1), EventRank::CHANGE), 0);
+        // What nodes report must not reach a planner in the same window.
+        let control = if self.control.is_on() { self.network.control.delay } else { lookahead };
+        let longest = lookahead.min(control);
+        let mut window = longest;
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        let mut before: Vec<u64> = all.iter().map(|part| part.events).collect();
+        let back = loop {
+            let concerns_all = self.process.net.schedule.next().min(flows_come).min(after_end);
+            let first = all.iter().map(|part| part.net.schedule.next()).min().unwrap_or((Due::NEVER, 0));
+            let earliest = all.iter().map(|part| part.net.sink.earliest).min().unwrap_or(Time::NEVER);
+            let begin = first.0.at().min(earliest);
+            let until: Rank = (Due::new(begin + window, EventRank::CHANGE), 0);
+            let bound = until.min(concerns_all);
+            if begin == Time::NEVER
+                || (first >= concerns_all && (Due::new(earliest, EventRank::CHANGE), 0) >= concerns_all)
+            {
+                break Back::ForOne;
+            }
+            for part in &mut all {
+                part.net.sink.clear();
+                part.net.sink.bound = bound;
+            }
+            drop(all);
+            self.tell_window(&[]);
+            round(&order);
+            all = parts.iter().map(lock).collect();
+            self.threads.windows += 1;
+            let done: Vec<u64> = all.iter().zip(&before).map(|(part, before)| part.events - before).collect();
+            self.tell_window(&done);
+            self.meet(&mut all);
+            before.clear();
+            before.extend(all.iter().map(|part| part.events));
+            order.sort_by_key(|&part| std::cmp::Reverse(done[part]));
+            window = next_window(window, longest, done.iter().sum::<u64>() / self.threads.count as u64);
+            self.process.now = self.process.now.max(begin);
+            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                self.stopped = true;
+                break Back::Stopped;
+            }
+            if self.process.events + before.iter().sum::<u64>() >= division.until
+                || all.iter().any(|part| part.net.sink.is_short_of_handles())
+            {
+                break Back::ForGood;
+            }
+            progress(self);
+        };
+        all.iter_mut().for_each(|part| part.take_in());
+        self.exchange(division, &mut all);
+        back
+    }
+
+    fn tell_window(&mut self, events: &[u64]) {
+        if let Some(windows) = &mut self.windows {
+            windows(events);
+        }
+    }
+
+    /// Hands over what goes to other processes, and tells what was logged.
+    fn meet(&mut self, all: &mut [MutexGuard<'_, Part>]) {
+        for from in 0..all.len() {
+            for to in 0..all.len() {
+                let sent = std::mem::take(&mut all[from].net.sink.outbox[to]);
+                if !sent.is_empty() {
+                    // Empty: it was taken in. Its room is used again.
+                    let empty = std::mem::replace(&mut all[to].net.sink.inbox[from], sent);
+                    all[from].net.sink.outbox[to] = empty;
+                } else {
+                    all[from].net.sink.outbox[to] = sent;
+                }
+            }
+        }
+        let Self { process, control, .. } = self;
+        let logs: Vec<&Log> = all.iter().map(|part| &part.net.sink).collect();
+        let report = |now, node, report, entries| control.report(now, node, report, entries);
+        log::tell_all(&logs, &process.net.topology, &mut process.net.sink, report);
+        let collected = all.iter_mut().filter_map(|part| part.collected.take()).max();
+        if collected.is_some() {
+            self.process.collected = collected;
+            self.collect();
+        }
+    }
+
+    /// Exchanges what processes own for what stands in its place: gives it to them, or takes it back.
+    fn exchange(&mut self, division: &Division, all: &mut [MutexGuard<'_, Part>]) {
+        use std::mem::swap;
+        let here = &mut self.process;
+        for (part, members) in all.iter_mut().zip(&division.members) {
+            let there = &mut **part;
+            for &node in &members.nodes {
+                swap(&mut here.places[node as usize], &mut there.places[node as usize]);
+                here.dead[node as usize] += std::mem::take(&mut there.dead[node as usize]);
+            }
+            members.apps.iter().for_each(|&app| swap(&mut here.apps[app as usize], &mut there.apps[app as usize]));
+            members.servers.iter().for_each(|&s| swap(&mut here.servers[s as usize], &mut there.servers[s as usize]));
+            for &link in &members.links {
+                swap(&mut here.net.links[link as usize], &mut there.net.links[link as usize]);
+            }
+            for &source in &members.sources {
+                let (due, other) = (here.net.schedule.get(source), there.net.schedule.get(source));
+                here.net.schedule.set(source, other);
+                there.net.schedule.set(source, due);
+            }
+            here.events += std::mem::take(&mut there.events);
+        }
+    }
+}
+
+/// The length of a window after one with so many events for each thread.
+fn next_window(window: Duration, longest: Duration, events: u64) -> Duration {
+    let next = match events {
+        0..EVENTS_PER_WINDOW => window + window,
+        _ if events > 2 * EVENTS_PER_WINDOW => Duration::from_nanos((window.nanos() / 2).max(1)),
+        _ => window,
+    };
+    next.min(longest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::{Change, Network};
+    use crate::observer::NoObserver;
+    use crate::{RunOptions, bench};
+    use ndnweir_core::scheme::Scheme;
+
+    /// Windows and packet-hops of a run.
+    fn windows(network: &Network, threads: usize, force_threads: bool) -> (u64, u64) {
+        let scheme = Scheme::named("fixed").unwrap();
+        let options = RunOptions { threads, force_threads, ..RunOptions::default() };
+        let mut observer = NoObserver;
+        let mut engine = Engine::build(network, &scheme, 1, &mut observer, options).unwrap();
+        engine.start();
+        engine.run_until(Time::ZERO + network.duration);
+        let windows = engine.threads.windows;
+        (windows, engine.finish().packet_hops)
+    }
+
+    #[test]
+    fn a_small_run_uses_one_thread_unless_forced() {
+        let network = bench::grid(4, Duration::from_millis(2), Duration::from_millis(500));
+        let (none, hops) = windows(&network, 2, false);
+        let (some, same) = windows(&network, 2, true);
+        assert_eq!((none, windows(&network, 1, true).0), (0, 0));
+        assert!(some > 40 && hops == same, "{some} windows, {hops} and {same} hops");
+    }
+
+    #[test]
+    fn a_large_run_uses_threads_by_itself_and_stops_when_less_is_under_way() {
+        let (mut network, scheme) = bench::pipe(60_000, 1_500_000);
+        let few = |network: &Network| {
+            let options = RunOptions { threads: 2, ..RunOptions::default() };
+            let mut observer = NoObserver;
+            let mut engine = Engine::build(network, &scheme, 1, &mut observer, options).unwrap();
+            engine.start();
+            engine.run_until(Time::ZERO + network.duration);
+            (engine.threads.windows, engine.threads.not_before)
+        };
+        let (windows, not_before) = few(&network);
+        assert!(windows > 60, "{windows} windows, {not_before}");
+        let half = Time::ZERO + Duration::from_nanos(network.duration.nanos() / 2);
+        // Changes of something that does not matter.
+        let step = network.duration.nanos() / 10_000;
+        let change = |i| (half + Duration::from_nanos(i * step), Change::Restart { node: 0 });
+        network.changes = (0..5000).map(change).collect();
+        let (fewer, later) = few(&network);
+        assert!(fewer + 10 < windows && later > not_before, "{fewer} of {windows} windows, {later}");
+    }
+}

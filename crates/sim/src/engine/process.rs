@@ -1,0 +1,359 @@
+//! What nodes, links and applications do when an event concerns them.
+
+use super::Source;
+use super::apps::App;
+use super::cross::Cross;
+use super::flows::FlowSet;
+use super::fragments::Fragments;
+use super::media::Media;
+use super::sink::Sink;
+use crate::network::SignalChange;
+use crate::schedule::tournament::Tournament;
+use crate::schedule::{Due, EventRank, Schedule};
+use crate::topology::{NONE, Topology};
+use ndnweir_core::fields::Slots;
+use ndnweir_core::ids::FaceId;
+use ndnweir_core::meter::Report;
+use ndnweir_core::packet::{Kind, Packet, flags};
+use ndnweir_core::units::Time;
+use ndnweir_link::{Port, Propagation};
+use ndnweir_node::{Node, Server, Transmit};
+
+/// The application of a local face.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Local {
+    /// A consumer.
+    App(u32),
+    /// A producer.
+    Server(u32),
+}
+
+/// The path of packets from one face to a neighbour.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EgressLink {
+    pub(super) channel: u32,
+    pub(super) directed_link: u32,
+    /// Whether a queue below NDN comes first.
+    pub(super) shared: bool,
+}
+
+/// A place of the topology.
+#[derive(ndnweir_state::State)]
+pub(super) struct EngineNode {
+    /// None for a switch.
+    #[state(each, inner)]
+    pub(super) node: Option<Box<Node>>,
+    /// The source of its timeouts.
+    pub(super) source: u32,
+    /// When that is due in the schedule.
+    pub(super) due: Time,
+    /// Which of the run's schemes it has (see `Placement::of_node`).
+    #[state(skip)]
+    pub(super) scheme: usize,
+    /// What is behind the faces after those to neighbours.
+    #[state(skip)]
+    pub(super) locals: Vec<Local>,
+    /// The faces to neighbours, which come first.
+    #[state(skip)]
+    pub(super) egress_links: Vec<EgressLink>,
+    /// Whether it works.
+    pub(super) up: bool,
+}
+
+/// A directed link with what is needed of it for every packet, side by side in as few cache lines as it takes.
+#[derive(ndnweir_state::State)]
+#[repr(C, align(64))]
+pub(super) struct EngineLink {
+    /// Where it ends.
+    pub(super) to: u32,
+    /// The source of its arrivals.
+    pub(super) source: u32,
+    /// Its only channel, and the face by which that is received; [`NONE`] where it has several or none.
+    pub(super) channel: u32,
+    pub(super) in_face: u16,
+    pub(super) propagation: Propagation,
+}
+
+/// Everything except nodes and applications, so that these can be borrowed while it changes.
+#[derive(ndnweir_state::State)]
+pub(super) struct Net<S> {
+    pub(super) topology: Topology,
+    /// By directed link.
+    #[state(each)]
+    pub(super) links: Vec<EngineLink>,
+    /// Queues below NDN: of switches, and of interfaces that several faces share.
+    #[state(flat)]
+    pub(super) ports: Vec<Option<Box<Port>>>,
+    pub(super) media: Media,
+    pub(super) cross: Cross,
+    pub(super) fragments: Fragments,
+    pub(super) schedule: Tournament,
+    pub(super) sink: S,
+}
+
+/// The header fields that each knows; others it drops on arrival.
+#[derive(Clone)]
+pub(super) struct KnownFields {
+    pub(super) nodes: Vec<Slots>,
+    pub(super) apps: Vec<Slots>,
+}
+
+/// What the events of nodes, links and applications need: the whole network, or a part of it that is worked on beside
+/// others.
+#[derive(ndnweir_state::State)]
+pub(super) struct Process<S> {
+    pub(super) now: Time,
+    pub(super) net: Net<S>,
+    #[state(each)]
+    pub(super) places: Vec<EngineNode>,
+    #[state(each)]
+    pub(super) apps: Vec<App>,
+    #[state(each)]
+    pub(super) servers: Vec<Server>,
+    #[state(skip)]
+    pub(super) sources: Vec<Source>,
+    pub(super) trace: bool,
+    /// Whether the nodes' reports go to a planner.
+    #[state(skip)]
+    pub(super) reports_wanted: bool,
+    /// What nodes have reported during the event at hand, and the entries of their FIBs.
+    #[state(skip)]
+    pub(super) reports: Vec<(u32, Report, usize)>,
+    /// When it was last looked whether there are any.
+    #[state(skip)]
+    pub(super) collected: Option<Time>,
+    pub(super) events: u64,
+    pub(super) dead: Vec<u64>,
+    pub(super) unswitched: Vec<u64>,
+    /// What nodes and consumers know of header fields; none where all run one scheme.
+    #[state(skip)]
+    pub(super) known: Option<KnownFields>,
+    /// By directed link: what it does to congestion signals; none where no link does anything.
+    #[state(skip)]
+    pub(super) signals: Option<Box<[SignalChange]>>,
+    /// Applications of the node at hand that may have something to send.
+    pub(super) eager: Vec<u32>,
+}
+
+impl<S: Sink> Net<S> {
+    /// Puts what a node sends on its link.
+    #[inline(always)]
+    pub(super) fn transmit(&mut self, now: Time, egress_link: EgressLink, transmit: &mut Transmit) {
+        let EgressLink { channel, directed_link, shared } = egress_link;
+        let packet = &mut transmit.packet;
+        if packet.kind == Kind::Data && packet.has(flags::FROM_CACHE) {
+            packet.tag = 0;
+        }
+        if shared {
+            self.offer(now, directed_link, channel, *packet);
+        } else {
+            let Transmit { joined, start, end, .. } = *transmit;
+            self.put(now, directed_link, channel, &mut transmit.packet, [joined, start, end]);
+        }
+    }
+
+    /// Hands a packet to a queue below NDN.
+    #[inline(never)]
+    pub(super) fn offer(&mut self, now: Time, directed_link: u32, channel: u32, mut packet: Packet) {
+        let Some(port) = &mut self.ports[directed_link as usize] else {
+            return self.offer_to_medium(now, directed_link, channel, &packet);
+        };
+        if let Some((start, end)) = port.offer(now, &mut packet) {
+            self.put(now, directed_link, channel, &mut packet, [now, start, end]);
+        }
+    }
+
+    /// `times` are when the packet joined its queue, and when its transmission starts and ends.
+    #[inline(always)]
+    pub(super) fn put(&mut self, now: Time, directed_link: u32, channel: u32, packet: &mut Packet, times: [Time; 3]) {
+        let [joined, start, end] = times;
+        if self.sink.is_tapped() {
+            self.sink.show(now, joined..start, directed_link, channel, &self.topology, packet);
+        }
+        if self.sink.has_paths() && packet.kind == Kind::Data {
+            packet.tag = self.sink.extend(packet.tag, directed_link);
+        }
+        let EngineLink { propagation, source, to, .. } = &mut self.links[directed_link as usize];
+        if S::CUT && *to == NONE {
+            return self.sink.cross(directed_link, channel, packet, joined, end);
+        }
+        let length = propagation.in_flight();
+        let is_first = propagation.send(packet, channel, joined, end);
+        self.sink.sent((propagation.in_flight() - length) as u64);
+        if is_first {
+            self.schedule.set(*source, next_due(propagation));
+        }
+    }
+}
+
+impl<S: Sink> Process<S> {
+    /// The first packet on a link arrives. The node reads it in place, so that it is not moved.
+    pub(super) fn arrival(&mut self, directed_link: u32, source: u32) {
+        let Self { net, places, now, known, signals, .. } = self;
+        let EngineLink { to, channel: only, in_face, ref mut propagation, .. } = net.links[directed_link as usize];
+        let place = &mut places[to as usize];
+        let (mut handled, mut frame) = (false, None);
+        if let Some(arrived) = propagation.arrive() {
+            net.sink.arrived(*now, directed_link, &arrived.packet);
+            let channel = arrived.channel();
+            let face =
+                || FaceId(if channel == only { in_face } else { net.topology.channels[channel as usize].in_face });
+            let packet = &mut arrived.packet;
+            if let Some(signals) = signals
+                && !packet.has(flags::FOREIGN)
+            {
+                signals[directed_link as usize].apply(packet);
+            }
+            match &mut place.node {
+                Some(node) if place.up && packet.fragment.is_none() => {
+                    if let Some(known) = known {
+                        packet.fields.keep(known.nodes[to as usize]);
+                    }
+                    node.receive(*now, face(), packet);
+                    handled = true;
+                }
+                _ if packet.has(flags::FOREIGN) => frame = Some((channel, *packet)),
+                Some(node) if place.up => {
+                    if net.fragments.complete(*now, channel, to, packet) {
+                        if let Some(known) = known {
+                            packet.fields.keep(known.nodes[to as usize]);
+                        }
+                        node.receive(*now, face(), packet);
+                        handled = true;
+                    }
+                }
+                Some(_) => self.dead[to as usize] += 1,
+                None => frame = Some((channel, *packet)),
+            }
+        }
+        propagation.clear_first();
+        let next = next_due(propagation);
+        net.sink.ended();
+        debug_assert_eq!(net.schedule.next().1, source, "nothing is scheduled before the arrival is");
+        net.schedule.postpone(next);
+        if handled {
+            self.pump_inlined(to);
+        } else if let Some((channel, packet)) = frame {
+            self.switch(to, channel, packet);
+        }
+    }
+
+    /// A frame reaches a switch, or what is not NDN reaches any place.
+    fn switch(&mut self, switch: u32, channel: u32, packet: Packet) {
+        if packet.has(flags::FOREIGN) {
+            return self.net.cross_arrival(self.now, channel, packet);
+        }
+        let destination = self.net.topology.channels[channel as usize].to;
+        match self.net.topology.port(switch, destination) {
+            NONE => self.unswitched[switch as usize] += 1,
+            directed_link => self.net.offer(self.now, directed_link, channel, packet),
+        }
+    }
+
+    pub(super) fn timeout(&mut self, node: u32) {
+        if let Some(node) = &mut self.places[node as usize].node {
+            node.handle_timeout(self.now);
+        }
+        self.pump(node);
+    }
+
+    /// Moves packets between a node, its links and its applications until nothing moves.
+    #[inline(never)]
+    pub(super) fn pump(&mut self, number: u32) {
+        self.pump_inlined(number);
+    }
+
+    /// [`Process::pump`], inlined into the usual caller.
+    #[inline(always)]
+    fn pump_inlined(&mut self, number: u32) {
+        let Self { net, places, apps, servers, now, eager, known, .. } = self;
+        let now = *now;
+        let place = &mut places[number as usize];
+        let Some(node) = &mut place.node else { return };
+        loop {
+            while let Some(transmit) = node.next_transmit() {
+                let face = transmit.face.index();
+                if let Some(&egress_link) = place.egress_links.get(face) {
+                    net.transmit(now, egress_link, transmit);
+                    continue;
+                }
+                match place.locals[face - place.egress_links.len()] {
+                    Local::Server(server) => {
+                        if transmit.packet.kind == Kind::Interest {
+                            let face = transmit.face;
+                            let mut data = servers[server as usize].answer(now, &transmit.packet);
+                            data.tag = 0;
+                            node.handle(now, face, data);
+                        }
+                    }
+                    Local::App(app) => {
+                        if let Some(known) = known {
+                            transmit.packet.fields.keep(known.apps[app as usize]);
+                        }
+                        if let Some(arrival) = apps[app as usize].handle(now, &transmit.packet) {
+                            net.sink.delivered(now, app, transmit.packet.tag, arrival);
+                            if let Some(ended) = apps[app as usize].flow_set().and_then(FlowSet::take_ended) {
+                                net.sink.flow(now, app, ended);
+                            }
+                        }
+                        if !eager.contains(&app) {
+                            eager.push(app);
+                        }
+                    }
+                }
+            }
+            let Some(consumer) = eager.pop() else { break };
+            let app = &mut apps[consumer as usize];
+            while let Some(mut interest) = app.poll_transmit(now) {
+                net.sink.requested(now, consumer, &interest);
+                if let Some(known) = known {
+                    interest.fields.keep(known.nodes[number as usize]);
+                }
+                node.handle(now, FaceId(app.face), interest);
+            }
+            net.schedule.set(app.source, Due::new(app.due().max(now), EventRank::APPLICATION));
+        }
+        let due = node.poll_timeout().max(now);
+        if due != place.due {
+            place.due = due;
+            net.schedule.set(place.source, Due::new(due, EventRank::TIMEOUT));
+        }
+        if self.trace || self.reports_wanted {
+            self.drain(number);
+        }
+    }
+
+    /// An application's timeout, after flows that begin then have begun.
+    pub(super) fn pump_app(&mut self, app: u32) {
+        self.eager.push(app);
+        self.pump(self.apps[app as usize].node);
+    }
+
+    /// Takes the components' records, and the meters' reports for the planner.
+    #[inline(never)]
+    fn drain(&mut self, number: u32) {
+        let Self { net, places, apps, .. } = self;
+        let place = &mut places[number as usize];
+        let Some(node) = &mut place.node else { return };
+        for event in node.drain_trace() {
+            net.sink.recorded(number, event.id, &event);
+        }
+        if self.reports_wanted {
+            let entries = node.fib_entries();
+            self.reports.extend(node.drain_reports().map(|report| (number, report, entries)));
+            self.collected = Some(self.now);
+        }
+        if self.trace {
+            for local in &place.locals {
+                let Local::App(app) = *local else { continue };
+                apps[app as usize].drain_trace(|event| net.sink.recorded(number, app.into(), &event));
+            }
+        }
+    }
+}
+
+/// The next arrival of a link.
+#[inline(always)]
+pub(super) fn next_due(propagation: &Propagation) -> Due {
+    Due::new(propagation.next_arrival(), EventRank::arrival(propagation.next_age()))
+}
