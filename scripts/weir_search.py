@@ -24,7 +24,7 @@ from fractions import Fraction as Q
 from pathlib import Path
 
 import z3
-from weir_smt import UTILIZATION, Trace, beside, by_delay, real, weir
+from weir_smt import OWED, UTILIZATION, Trace, beside, by_delay, real, weir
 
 # Shares that queries ask for.
 HALF, LITTLE, MOST = (Q(1, 2),), (Q(4, 10),), (Q(9, 10),)
@@ -55,14 +55,14 @@ class Query:
         solver = z3.SolverFor("QF_NRA" if self.counts else "QF_LRA")
         trace = Trace(solver, period, jitter)
         if self.law is weir:
-            paces, levels, rate = weir(trace, self.flows, self.counts, self.free)
+            paces, levels = weir(trace, self.flows, self.counts, self.free)
         else:
-            paces, levels, rate = self.law(trace)
+            paces, levels = self.law(trace)
         if self.bursts:
             for t in range(1, period + 1):
                 solver.add(z3.Or(trace.left[t] == trace.left[t - 1], trace.left[t] == trace.come[t]))
         solver.add(self.bad(trace, paces, real(share)))
-        return solver, trace, paces, levels, rate
+        return solver, trace, paces, levels
 
 
 def collapses(trace, paces, share):
@@ -121,13 +121,13 @@ def value(model, expression):
 
 
 def shown(found):
-    """A trace step by step, capacities and rates in parts of the link's."""
-    model, trace, paces, levels, rate = found
-    names = ["served", "wasted", "waiting", *(f"pace {n + 1}" for n in range(len(paces))), "level", "capacity"]
+    """A trace step by step, rates in parts of the link's."""
+    model, trace, paces, levels = found
+    names = ["served", "wasted", "waiting", *(f"pace {n + 1}" for n in range(len(paces))), "level"]
     yield "    step " + " ".join(f"{name:>9}" for name in names)
     for t in range(trace.period):
         cells = [trace.served(t), trace.at(trace.wasted, t) - trace.at(trace.wasted, t - 1), trace.waiting(t)]
-        cells += [pace[t] for pace in paces] + [values[t] for values in (levels, rate) if values]
+        cells += [pace[t] for pace in paces] + ([levels[t]] if levels else [])
         yield f"    {t:4} " + " ".join(f"{value(model, cell):9.3f}" for cell in cells)
 
 
@@ -256,6 +256,8 @@ def main():
     parser.add_argument("--bursts", metavar="BINARY", help="simulate links that deliver in bursts, and nothing else")
     parser.add_argument("--check", action="store_true", help="verdicts that are known, in short")
     args = parser.parse_args()
+    if args.jitter is not None and not 0 <= args.jitter < OWED:
+        parser.error(f"--jitter: from 0 to {OWED - 1} steps, as the model has a link that is never taken for a slow one")
     if args.bursts:
         return bursts(args.bursts)
     if args.check:

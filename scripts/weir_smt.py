@@ -11,8 +11,8 @@ import z3
 
 # Of the meter: the parameters' defaults, and the time constant of 100 ms in steps.
 UTILIZATION, DRAIN, LEAST, TOLERANCE, TIME = Q(99, 100), Q(1, 4), Q(1, 20), Q(1, 10), 10
-# A stated rate is believed again within 0.2 s; what was measured moves by a quarter of a slot.
-RECOVERY, SERVICE_GAIN, LEAST_SERVICE = Q(1, 20), Q(1, 4), Q(1, 1000)
+# A link that owes less than it sends in 0.1 s, in steps, has the rate that it states: with less jitter, always.
+OWED = 10
 # 0.5 · R/(R + τ), and half of the target is free for those who may grow.
 STEP = Q(1, 2) * Q(1, 1 + TIME) * Q(1, 2)
 # What a consumer follows in one round trip, in parts of what is left: 1 − 1/e is 0.632.
@@ -114,29 +114,13 @@ def weight(trace, pace, level, name):
     return z3.If(ratio >= real(high), 1, z3.If(ratio <= real(low), ratio, between))
 
 
-def capacity(trace):
-    """The capacity that the meter takes the link to have, by step: less than it states while slower leaves."""
-    values = trace.ring("capacity")
-    for t in range(trace.period):
-        before, served = values[(t - 1) % trace.period], trace.served(t)
-        backlogged = z3.And(trace.waiting(t) > 1, trace.waiting(t - 1) > 1)
-        moved = z3.If(
-            backlogged,
-            before + real(SERVICE_GAIN) * (served - before),
-            before + real(RECOVERY) * (1 - before),
-        )
-        trace.solver.add(values[t] == least_of(moved, z3.RealVal(1)), values[t] >= real(LEAST_SERVICE))
-        if trace.jitter <= 1:
-            # A period may begin anywhere: where the value is least. It helps where there is nothing to be found.
-            trace.solver.add(values[0] <= values[t])
-    return values
-
-
 def weir(trace, flows, counts, free):
-    """Paces by flow and step, levels and capacities by step. One flow stands for any number of alike ones."""
+    """Paces by flow and step, and levels by step. One flow stands for any number of alike ones."""
     solver, period = trace.solver, trace.period
+    # While it has a queue no token is wasted, and it is behind them by the jitter at most.
+    assert trace.jitter < OWED
     paces = [trace.ring(f"pace{flow}-") for flow in range(flows)]
-    levels, rate = trace.ring("level"), capacity(trace)
+    levels = trace.ring("level")
     bound = trace.ring("bound")
     for t in range(period):
         before = (t - 1) % period
@@ -144,10 +128,9 @@ def weir(trace, flows, counts, free):
         if not counts:
             # Follows from the law; said so that the solver need not find it.
             most = real(UTILIZATION / flows)
-            solver.add(levels[t] <= most, rate[t] <= 1, *(pace[t] <= most for pace in paces))
+            solver.add(levels[t] <= most, *(pace[t] <= most for pace in paces))
         solver.add(trace.at(trace.come, t + 1) - trace.at(trace.come, t) == z3.Sum([pace[t] for pace in paces]))
-        target = real(UTILIZATION) * rate[t]
-        free_rate = most_of(target - real(DRAIN / TIME) * trace.waiting(t), real(LEAST) * rate[t])
+        free_rate = most_of(real(UTILIZATION) - real(DRAIN / TIME) * trace.waiting(t), real(LEAST))
         if counts:
             parts = [weight(trace, pace[before], levels[before], f"ratio{n}-{t}") for n, pace in enumerate(paces)]
             solver.add(bound[t] == bound[before] + (z3.Sum(parts) - bound[before]) / TIME)
@@ -163,8 +146,7 @@ def weir(trace, flows, counts, free):
             if counts:
                 # Beyond an equal part a flow grows by steps.
                 grown = pace[t] * real(1 + STEP)
-                equal = [real(UTILIZATION) * own / flows for own in rate]
-                told = [least_of(level, most_of(part, grown)) for level, part in zip(levels, equal)]
+                told = [least_of(level, most_of(real(UTILIZATION / flows), grown)) for level in levels]
             level = z3.Real(f"heard{number}-{t}")
             if flows == 1:
                 solver.add(level == heard(trace, told, t))
@@ -172,7 +154,7 @@ def weir(trace, flows, counts, free):
                 # Each flow's Data may also be late on their own way, by the jitter.
                 solver.add(z3.Or([level == told[(t - 1 - late) % period] for late in range(trace.jitter + 1)]))
             follow(trace, pace[t], pace[(t + 1) % period], level, trace.served(t), free)
-    return paces, levels, rate
+    return paces, levels
 
 
 def by_delay(trace):
@@ -183,7 +165,7 @@ def by_delay(trace):
         trace.solver.add(pace[t] > 0, trace.at(trace.come, t + 1) - trace.at(trace.come, t) == pace[t])
         marked = trace.at(trace.left, t) <= trace.at(trace.come, t - 1)
         trace.solver.add(then == z3.If(marked, pace[t] / 2, pace[t] + real(Q(1, 20))))
-    return [pace], [], []
+    return [pace], []
 
 
 def beside(count):
@@ -202,6 +184,6 @@ def beside(count):
             solver.add(wanted * bound[t] == real(UTILIZATION))
             rise = levels[before] + least_of(wanted - levels[before], levels[before]) / TIME
             solver.add(levels[t] == z3.If(wanted <= levels[before], wanted, rise))
-        return [levels, [count * part] * period], levels, []
+        return [levels, [count * part] * period], levels
 
     return law

@@ -50,6 +50,11 @@ impl Params {
 const MOST_RISE: f64 = 2.0;
 /// The least window once a level is known: two Data measure a pace.
 const LEAST_WINDOW: f64 = 4.0;
+/// Routers change levels once in so long: in less nobody can make room, and who loses all that it has outstanding is
+/// silent until its timer expires. So headroom is for so long at least.
+const SLOT: Duration = Duration::from_millis(10);
+/// But only so long after the first level, the meter's `smoothing`: many may begin at once and know nothing of each other.
+const COUNTED: Duration = Duration::from_millis(100);
 /// Levels that have not come for this long, or for [`STALE_ROUND_TRIPS`], no longer hold.
 const STALE: Duration = Duration::from_millis(1000);
 const STALE_ROUND_TRIPS: u64 = 4;
@@ -86,8 +91,9 @@ pub struct Weir {
     /// When the last Data came, and the last level.
     last: Time,
     told: Time,
-    /// When the first level came.
+    /// When the first level came, and whether that is so long ago that routers have counted what came since.
     began: Option<Time>,
+    is_counted: bool,
     /// The window after a silence, which each Data lets grow by one until levels limit.
     restart: Option<f64>,
     /// The share of segments lost of late.
@@ -144,6 +150,7 @@ impl Component for Weir {
             last: Time::ZERO,
             told: Time::ZERO,
             began: None,
+            is_counted: false,
             restart: None,
             lost: 0.0,
             round: Round::default(),
@@ -155,6 +162,7 @@ impl Component for Weir {
 impl Weir {
     fn follow(&mut self, level: f64, since: f64, ctx: &mut Ctx<'_>) {
         let began = *self.began.get_or_insert(ctx.now);
+        self.is_counted |= ctx.now.since(began) > COUNTED;
         let next = match self.sender.rate() {
             None => level,
             // Others that begin at the same time are counted one by one.
@@ -170,7 +178,8 @@ impl Weir {
 
     /// What levels allow, in segments; none without one.
     fn allowed(&self) -> Option<f64> {
-        let product = self.sender.rate()? * self.srtt.secs() / (8.0 * self.sender.size());
+        let time = if self.is_counted { self.srtt.max(SLOT) } else { self.srtt };
+        let product = self.sender.rate()? * time.secs() / (8.0 * self.sender.size());
         // Answers that do not come must not pile up Interests.
         Some((self.params.headroom * product + 1.0).clamp(LEAST_WINDOW, MAX_WINDOW))
     }

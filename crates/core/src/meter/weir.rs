@@ -69,13 +69,20 @@ impl Default for Params {
 
 /// A stated rate is believed again this long after a backlog, in s.
 const RECOVERY: f64 = 0.2;
-/// What was measured moves by this part per slot.
-const SERVICE_GAIN: f64 = 0.25;
+/// A link that owes more than it would have sent in so many s is slower than stated; one that owes less may deliver in
+/// bursts.
+const JITTER: f64 = 0.1;
+/// Then the mean of what leaves counts, of so many s.
+const SERVICE: f64 = 0.1;
 
 #[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Link {
     /// In bit/s: as the driver states it, or less if a backlog left slower.
     capacity: f64,
+    /// The same before bounds: more than what is stated after a burst of a slower link.
+    served: f64,
+    /// Bits by which what left is behind what is stated, since a queue began that has not been empty since.
+    owed: f64,
     sent: u64,
     /// Whether packets waited at the end of the last slot.
     backlogged: bool,
@@ -85,7 +92,7 @@ struct Link {
 impl Link {
     fn new(capacity: f64, view: &FaceView) -> Link {
         let level = Level::new(capacity, view.offered_bits);
-        Link { capacity, sent: view.sent_bits, backlogged: false, level }
+        Link { capacity, served: capacity, owed: 0.0, sent: view.sent_bits, backlogged: false, level }
     }
 
     /// Ends a slot in which `sent` bits had left since the start, and `waiting` bits wait.
@@ -93,12 +100,13 @@ impl Link {
         let served = sent.saturating_sub(self.sent) as f64 / elapsed;
         self.sent = sent;
         let is_backlogged = waiting > stated * elapsed;
-        if is_backlogged && self.backlogged {
-            self.capacity += SERVICE_GAIN * (served - self.capacity);
-        } else {
-            self.capacity += (elapsed / RECOVERY).min(1.0) * (stated - self.capacity);
-        }
-        self.capacity = self.capacity.clamp(stated * LEAST_SERVICE, stated);
+        self.owed = match self.backlogged && is_backlogged {
+            true => (self.owed + (stated - served) * elapsed).clamp(0.0, stated),
+            false => 0.0,
+        };
+        let (now, time) = if self.owed > JITTER * stated { (served, SERVICE) } else { (stated, RECOVERY) };
+        self.served += (elapsed / time).min(1.0) * (now - self.served);
+        self.capacity = self.served.clamp(stated * LEAST_SERVICE, stated);
         self.backlogged = is_backlogged;
     }
 }

@@ -31,6 +31,26 @@ fn the_pace_is_the_mean_of_the_levels_and_bounds_what_is_outstanding() {
     assert_eq!(consumer.decreases(), 2);
 }
 
+// RTT 1 ms, 8 Mbit/s: 3 · 1 + 1 packets of 1000 B within the first 0.1 s. From then on headroom is for 10 ms at least, 3 · 10 + 1,
+// so that a queue that overflows does not take all that is outstanding.
+#[test]
+fn on_a_short_way_a_slot_of_headroom_is_outstanding_once_routers_have_counted_the_flow() {
+    let mut layout = FieldLayout::new();
+    let mut consumer = Weir::new(&Params::default(), &mut Env { layout: &mut layout });
+    let (mut rng, mut trace) = (Rng::derive(0, &[]), Trace::default());
+    let flight = Flight { in_flight: 1, srtt: Duration::from_millis(1), ..Flight::default() };
+    let mut fields = Fields::default();
+    fields.set(consumer.slots.rate, 8000);
+    let windows = [1, 100, 102].map(|ms| {
+        let now = Time::ZERO + Duration::from_millis(ms);
+        let (sent, size, rtt) = (Time::ZERO, Bytes::new(1000), Some(Duration::from_millis(1)));
+        let event = DataEvent { segment: 0, sent, rtt, mark: 0, size, fields: &fields, flight };
+        consumer.on_data(&event, &mut Ctx { now, rng: &mut rng, trace: &mut trace });
+        consumer.window()
+    });
+    assert_eq!(windows, [4.0, 4.0, 31.0]);
+}
+
 // Levels allow 8 Mbit/s · 40 ms = 40 packets of 1000 B, times 3, plus 1. A Data each ms: 40 in a round trip. A mark with 50
 // in flight: 0.8 · 40 = 32 packets, 6.4 Mbit/s, and Data let the window grow until it has 121 again.
 #[test]

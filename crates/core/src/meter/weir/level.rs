@@ -35,6 +35,11 @@ const RECENT: f64 = 0.5;
 const SOME_WAIT: f64 = 32e3;
 /// What is counted is the mean of at least so many bits: some 50 Data.
 const FEW_BITS: f64 = 400e3;
+/// And of at least so many bits of a flow at the level, some two Data: who sends one in a second is seen once in a
+/// second, and flows that began together are seen together.
+const FEW_BITS_OF_FLOW: f64 = 20e3;
+/// But of no more than so many s, the gap of Data at the lowest pace that counts.
+const LONGEST_TIME: f64 = 4.0;
 /// A slot's mean changes its time constant at most to this part of the constant.
 const LEAST_TIME: f64 = 1e-3;
 
@@ -198,7 +203,13 @@ impl Level {
 
     /// The time constant of what is counted, in s.
     fn time(&self, capacity: f64, params: &Params) -> f64 {
-        params.smoothing.secs().max(FEW_BITS / capacity).max(self.rtt * params.round_trips).max(LEAST_TIME)
+        let least = params.smoothing.secs().max(FEW_BITS / capacity).max(self.own_time());
+        least.max(self.rtt * params.round_trips).max(LEAST_TIME)
+    }
+
+    /// How long a flow at the level takes for some Data, in s.
+    fn own_time(&self) -> f64 {
+        (FEW_BITS_OF_FLOW / self.level).min(LONGEST_TIME)
     }
 
     /// Ends a slot of `elapsed` s.
@@ -230,10 +241,11 @@ impl Level {
         self.stated.pass(elapsed, silent.max(SILENT_SLOTS * elapsed));
         self.unstated.pass(elapsed, time);
         self.newcomers.pass(elapsed, unseen);
-        let rtt = self.rtt.max(elapsed).max(params.smoothing.secs());
+        // Within so many s flows hear of it and follow.
+        let reaction = self.rtt.max(elapsed).max(params.smoothing.secs()).max(self.own_time());
         // Others wait in queues of their own.
         let own = waiting * (1.0 - (self.others / self.load.max(1.0)).min(1.0));
-        self.free = (params.utilization * capacity - params.drain * own / rtt).max(capacity * params.least);
+        self.free = (params.utilization * capacity - params.drain * own / reaction).max(capacity * params.least);
         // What is counted is smooth already: only a rise, which flows have yet to follow, takes its time.
         let change = (self.wanted() / self.level - 1.0).min(1.0);
         let change = if change > 0.0 { change * gain.min(0.5) } else { change };

@@ -238,3 +238,29 @@ fn who_is_silent_for_some_round_trips_is_forgotten_whole() {
     }
     assert!(level.flows <= 1.0 && level.bound <= 1.0, "{level:?}");
 }
+
+// A hundred flows share 1 Mbit/s: 9.9 kbit/s for each, a Data of 8.5 kbit every 0.86 s. They began together and come in the
+// first 0.4 s of these. Of 0.4 s alone the count would swing between 49 and 154 % of its mean; of 20 kbit/λ = 2 s it swings
+// between 89 and 111; a hundred is the most, from which it falls to 79.
+#[test]
+fn flows_that_send_less_than_a_data_in_a_second_are_counted_over_more_than_one() {
+    let (c, params) = (1e6, Params::default());
+    let mut level = Level::new(c, 0);
+    let (mut offered, mut least, mut most) = (0, f64::INFINITY, 0.0f64);
+    for number in 0..86 * 60 {
+        if number % 86 < 40 {
+            for flow in 0..100 {
+                level.count(FlowId(flow), 8514.0 / 40.0, Some(9.9e3), 0.05, params.tolerance);
+                offered += 213;
+            }
+        }
+        level.update(0.01, c, offered, 0.0, &params);
+        if number >= 86 * 59 {
+            (least, most) = (least.min(level.flows), most.max(level.flows));
+        }
+    }
+    assert!((level.time(c, &params) / (20.0 / 9.9) - 1.0).abs() < 0.2, "{}", level.time(c, &params));
+    assert!(least > 77.0 && most <= 100.0, "{least} {most}");
+    level.level = 1e3;
+    assert_eq!(level.time(c, &params), 4.0);
+}
