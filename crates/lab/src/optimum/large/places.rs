@@ -53,7 +53,7 @@ impl Levels<'_> {
         loop {
             let low = self.simplex(&narrow, &most_links.cheapest, HIGHER * before)?;
             self.game.set_prices(&most_links.prices);
-            let guess = self.bound(&most_links.cheapest).min(before);
+            let guess = self.level_bound(&most_links.cheapest).min(before);
             match self.reach(guess, &narrow, &mut most_links)? {
                 Found::Place { links, level } => {
                     links.into_iter().for_each(|l| narrow[l] = true);
@@ -86,7 +86,8 @@ impl Levels<'_> {
         let most = self.most / SIMPLEX_PART;
         let mut large = Large::new(self.problem, self.groups.clone(), capacities, &self.start, search, most)?;
         self.limit.copy_from_slice(&self.limits);
-        let mut end = self.bound(cheapest).min(highest);
+        self.bound = f64::INFINITY;
+        let mut end = self.level_bound(cheapest).min(highest);
         let mut levels = Vec::new();
         // What it does not find because of its work or of its digits, games find.
         while let Ok(found) = large.next_level(&self.limits, end) {
@@ -96,7 +97,7 @@ impl Levels<'_> {
                 continue;
             }
             // The lower rates of others leave more.
-            let more = self.bound(cheapest).min(highest);
+            let more = self.level_bound(cheapest).min(highest);
             if more <= end * (1.0 + WIDTH) || !large.open.contains(&true) {
                 break;
             }
@@ -119,7 +120,8 @@ impl Levels<'_> {
             let searched = close || bounds.upper <= full || look % SEARCHES == 0;
             let cheapest = if searched { self.search_paths() } else { self.game.cheapest() };
             let lower: f64 = cheapest.iter().zip(&demand).map(|(price, rate)| price * rate).sum();
-            let bound = self.bound(&cheapest);
+            let bound = self.level_bound(&cheapest);
+            self.bound = if searched { self.bound.min(bound) } else { self.bound };
             let links = self.place(bounds.upper, lower, narrow);
             if !links.is_empty() {
                 return Ok(Found::Place { links, level });
