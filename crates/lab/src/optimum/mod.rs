@@ -55,6 +55,9 @@ const MAX_SEARCHES: usize = 20_000;
 /// Paths, as hops from a producer to the consumer, with the rate on each path.
 type Carried = Vec<(Vec<usize>, f64)>;
 
+/// Rates and paths by flow, and what is known about them if they are not proved.
+type Rates = (Vec<f64>, Vec<Carried>, Option<String>);
+
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DirectedLink {
@@ -318,7 +321,7 @@ impl Problem {
 
     /// Rates and paths of an allocation with a valid certificate; without one, those of linear programs if the network
     /// is small, or an estimate, and what is known about it, if it is large.
-    fn proved(&self) -> Result<(Vec<f64>, Vec<Carried>, Option<String>), SolverError> {
+    fn proved(&self) -> Result<Rates, SolverError> {
         let outcome = match self.is_large() {
             true => large::outcome(self, MAX_WORK),
             false => large::Outcome { found: filling::fill(self), estimate: None },

@@ -35,10 +35,8 @@ const PATIENCE: f64 = 20.0;
 pub(super) const PRICED: f64 = 1e-9;
 /// The gap at which the interior-point method ends.
 pub(super) const START_GAP: f64 = 1e-2;
-/// Iterations of a game before it is looked at again.
+/// Iterations of a game before it is looked at, and paths are searched, again.
 pub(super) const ITERATIONS: usize = 1024;
-/// How often all paths are searched while the bounds are coarse: in one of so many looks.
-pub(super) const SEARCHES: usize = 1;
 /// A path counts as cheaper if the difference exceeds this fraction.
 const CHEAPER: f64 = 1e-7;
 /// How much higher than the last level the next one is tried at first.
@@ -325,11 +323,10 @@ impl<'a> Levels<'a> {
             let full = self.full(look);
             let demand = self.demand(level);
             let fits = self.game.relieve(&demand, self.width, full, ITERATIONS).upper <= full;
-            let searched = fits || look % SEARCHES == 0;
-            let cheapest = if searched { self.search_paths() } else { self.game.cheapest() };
+            let cheapest = self.search_paths();
             let bound = self.level_bound(&cheapest).max(self.last);
-            self.bound = if searched { self.bound.min(bound) } else { self.bound };
-            if searched && bound.is_finite() && proof.as_ref().is_none_or(|proof| bound < proof.bound) {
+            self.bound = self.bound.min(bound);
+            if bound.is_finite() && proof.as_ref().is_none_or(|proof| bound < proof.bound) {
                 let priced = Priced { prices: self.game.prices.clone(), cheapest: cheapest.clone() };
                 proof = Some(Proof { priced, bound, below: self.below(&cheapest, bound) });
             }
@@ -346,7 +343,7 @@ impl<'a> Levels<'a> {
             } else if bound < level {
                 level = self.below(&cheapest, bound);
             }
-            self.prune(searched, &cheapest);
+            self.prune(&cheapest);
         }
         unreachable!("looks do not end")
     }
@@ -383,9 +380,9 @@ impl<'a> Levels<'a> {
         open
     }
 
-    /// Forgets paths if there are many, and all were compared.
-    pub(super) fn prune(&mut self, searched: bool, cheapest: &[f64]) {
-        if searched && 4 * self.game.size() > 5 * (self.groups.len() + self.capacities.len()) {
+    /// Forgets paths if there are many.
+    pub(super) fn prune(&mut self, cheapest: &[f64]) {
+        if 4 * self.game.size() > 5 * (self.groups.len() + self.capacities.len()) {
             self.game.prune(cheapest);
         }
     }

@@ -9,6 +9,9 @@ use super::approximation::Levels;
 /// A link with less of its capacity left counts as full.
 const FULL: f64 = 1e-12;
 
+/// A bound above this many per cent says nothing.
+const MOST_TOLD: f64 = 50.0;
+
 /// By group: the rate of each flow, and what its paths carry; and what is known about them.
 type Estimate = (Vec<f64>, Vec<Vec<(Path, f64)>>, String);
 
@@ -39,18 +42,15 @@ impl Levels<'_> {
             counted.map(|(members, _)| members.len()).sum::<usize>()
         };
         let (closed, all) = (count(false), count(true));
-        let mut note =
-            format!("the allowed work ended with {closed} of {all} rates proved, and the others are estimates");
-        if self.bound.is_finite() && least.is_finite() {
-            let more = 100.0 * (self.bound / least - 1.0).max(0.0);
-            note += &format!(
-                "; the lowest of these could be higher by {more:.1} % at most, by the duals of the last level"
-            );
+        let mut note = format!("the allowed work ended when {closed} of {all} flows had reached their rates");
+        let more = 100.0 * (self.bound / least - 1.0).max(0.0);
+        if more <= MOST_TOLD {
+            note += &format!("; no allocation gives all others {more:.1} % more than the lowest of them has here");
         }
-        let carried = |((parts, rate), members): ((Vec<(Path, f64)>, &f64), &Vec<usize>)| {
-            parts.into_iter().map(|(path, part)| (path, part * rate * members.len() as f64)).collect()
-        };
-        let carried = parts.into_iter().zip(&rates).zip(&self.groups).map(carried).collect();
+        let mut carried = parts;
+        for ((carried, rate), members) in carried.iter_mut().zip(&rates).zip(&self.groups) {
+            carried.iter_mut().for_each(|(_, part)| *part *= rate * members.len() as f64);
+        }
         (rates, carried, note)
     }
 }

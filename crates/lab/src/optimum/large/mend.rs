@@ -18,6 +18,8 @@ const GAIN: f64 = 0.008;
 const EQUAL: f64 = 1e-3;
 /// The fraction by which the load of a link may exceed its rate, slightly less than in the certificate.
 const LOAD: f64 = 9.9e-4;
+/// What a flow must pay of what all capacities are worth; sums have rounding errors of some 10⁻¹⁵.
+const LEAST_PAID: f64 = 1e-11;
 /// How many times the prices of lower levels are added to those of a level.
 const MULTIPLES: [f64; 3] = [1.0, 1e3, 1e6];
 
@@ -94,7 +96,7 @@ impl Mend<'_> {
 
     /// Adds a level of the groups that these prices limit; the others.
     fn settle(&self, levels: &mut Vec<Level>, groups: Vec<usize>, tried: &Tried, prices: &[f64]) -> Vec<usize> {
-        let limited = |paid: f64| paid > 0.0 && tried.excess <= GAIN * paid;
+        let limited = |paid: f64| paid > LEAST_PAID && tried.excess <= GAIN * paid;
         let (settled, left): (Vec<_>, Vec<_>) =
             groups.into_iter().zip(&tried.paid).partition(|(_, paid)| limited(**paid));
         if !settled.is_empty() {
