@@ -35,7 +35,7 @@ use super::certificate::{Allocation, Level};
 use super::draws::Draws;
 use super::error::SolverError;
 use super::paths::{Path, Paths};
-use super::{AllowedLinks, Problem};
+use super::{AllowedLinks, MAX_GAIN, Problem};
 use factors::Factors;
 use interior::Start;
 use search::Search;
@@ -144,11 +144,6 @@ pub(super) fn outcome(problem: &Problem, most: u64) -> Outcome {
     let part = most / FIRST_PART;
     let mut best = match mended(problem, exact(problem, part, false)) {
         Ok(found) if found.1 == 0 => return Outcome { found: Ok(found.0), estimate: None },
-        Err(reason)
-            if !matches!(reason, SolverError::Work { .. } | SolverError::Singular | SolverError::Certificate(_)) =>
-        {
-            return Outcome { found: Err(reason), estimate: None };
-        }
         result => result,
     };
     let paths = Paths::without_paths(problem);
@@ -173,18 +168,23 @@ pub(super) fn outcome(problem: &Problem, most: u64) -> Outcome {
             break;
         }
     }
-    let reason = match best {
-        Ok((found, 0)) => return Outcome { found: Ok(found), estimate: None },
+    if best.is_err() && many {
+        let approximate = approximation::outcome(problem, groups, start, left);
+        match approximate.found {
+            Ok(found) if found.check(problem, 1).is_ok_and(|gain| gain <= MAX_GAIN) => {
+                return Outcome { found: Ok(found), estimate: None };
+            }
+            Ok(found) => best = mended(problem, Ok(found)),
+            Err(_) => return approximate,
+        }
+    }
+    match best {
+        Ok((found, 0)) => Outcome { found: Ok(found), estimate: None },
         Ok((found, unproved)) => {
             let note = format!("no proof limits {unproved} of {} flows", problem.flows.len());
-            return Outcome { found: Ok(found.clone()), estimate: Some((found, note)) };
+            Outcome { found: Ok(found.clone()), estimate: Some((found, note)) }
         }
-        Err(reason) => reason,
-    };
-    if many {
-        approximation::outcome(problem, groups, start, left)
-    } else {
-        Outcome { found: Err(reason), estimate: None }
+        Err(reason) => Outcome { found: Err(reason), estimate: None },
     }
 }
 
