@@ -220,7 +220,9 @@ fn simplex(
     let capacities = problem.links.iter().map(|l| l.rate.mbps()).collect();
     let mut large = Large::new(problem, groups, capacities, start, Search::new(problem.nodes), most)?;
     large.costly = costly;
-    large.draws = Draws(1 + attempt);
+    if attempt > 0 {
+        large.draws = Draws(1 + attempt);
+    }
     let mut levels = Vec::new();
     while let Some((_, level)) = large.level()? {
         levels.push(level);
