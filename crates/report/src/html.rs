@@ -156,6 +156,9 @@ fn warnings(comparison: &Comparison) -> String {
     if let Some(reason) = &comparison.optimum.undefined {
         list.push(format!("<b>No optimum.</b> {}.", escape(reason)));
     }
+    if let Some(known) = &comparison.optimum.estimate {
+        list.push(format!("<b>The optimum is an estimate.</b> {}.", escape(known)));
+    }
     list.extend(comparison.repeat.notes.iter().chain(&comparison.scenario.notes).map(|n| escape(n)));
     list.iter().map(|w| format!("<div class=\"warn\">{w}</div>")).collect()
 }

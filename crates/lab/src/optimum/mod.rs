@@ -55,6 +55,9 @@ const MAX_SEARCHES: usize = 20_000;
 /// Paths, as hops from a producer to the consumer, with the rate on each path.
 type Carried = Vec<(Vec<usize>, f64)>;
 
+/// Rates and paths by flow, and what is known about them if they are not proved.
+type Rates = (Vec<f64>, Vec<Carried>, Option<String>);
+
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DirectedLink {
@@ -237,6 +240,7 @@ impl Problem {
             return single.solved();
         }
         let small = self.flows.len() * self.links.len() <= MAX_SIZE_OF_PROGRAMS;
+        let mut estimate = None;
         let (rates, loads, most) = if self.single_paths() {
             let rates = water_filling(self);
             let carried = self.flows.iter().zip(&rates).map(|(f, r)| match &f.routes {
@@ -247,7 +251,8 @@ impl Problem {
             let most = if small { Some(lp::Program::new(self).max_total()?) } else { None };
             (rates, loads, most)
         } else {
-            let (rates, paths) = self.proved()?;
+            let (rates, paths, note) = self.proved()?;
+            estimate = note;
             match small {
                 true => {
                     // The rates and loads of these programs differ by their relaxation.
@@ -265,6 +270,7 @@ impl Problem {
         let most = most.map(|most| round(most).max(total));
         Ok(Optimum {
             undefined: None,
+            estimate,
             total_mbps: Some(total),
             jain: crate::metrics::jain(&rates),
             max_total_mbps: most,
@@ -300,7 +306,7 @@ impl Problem {
 
     /// The max-min fair allocation.
     fn filled(&self) -> Result<Allocation, SolverError> {
-        if self.is_large() { large::fill(self, MAX_WORK) } else { filling::fill(self) }
+        if self.is_large() { large::outcome(self, MAX_WORK).found } else { filling::fill(self) }
     }
 
     /// The max-min fair allocation with its certificate, by one simplex over all levels. For a large network the work
@@ -314,21 +320,26 @@ impl Problem {
     }
 
     /// Rates and paths of an allocation with a valid certificate; without one, those of linear programs if the network
-    /// is small.
-    fn proved(&self) -> Result<(Vec<f64>, Vec<Carried>), SolverError> {
-        let gain = self.filled().and_then(|found| {
+    /// is small, or an estimate, and what is known about it, if it is large.
+    fn proved(&self) -> Result<Rates, SolverError> {
+        let outcome = match self.is_large() {
+            true => large::outcome(self, MAX_WORK),
+            false => large::Outcome { found: filling::fill(self), estimate: None },
+        };
+        let gain = outcome.found.and_then(|found| {
             let every = (found.levels.len() * self.flows.len()).div_ceil(MAX_SEARCHES);
             Ok((found.check(self, every)?, found))
         });
-        match gain {
-            Ok((gain, found)) if gain <= MAX_GAIN => Ok((found.rates, found.paths)),
+        match (gain, outcome.estimate) {
+            (Ok((gain, found)), _) if gain <= MAX_GAIN => Ok((found.rates, found.paths, None)),
+            (_, Some((found, note))) => Ok((found.rates, found.paths, Some(note))),
             _ if self.flows.len() * self.links.len() <= MAX_SIZE_OF_PROGRAMS => {
                 let mut program = lp::Program::new(self);
                 let rates = program.max_min()?;
-                Ok((rates, program.known()))
+                Ok((rates, program.known(), None))
             }
-            Ok((gain, _)) => Err(SolverError::Gain(gain)),
-            Err(reason) => Err(reason),
+            (Ok((gain, _)), _) => Err(SolverError::Gain(gain)),
+            (Err(reason), _) => Err(reason),
         }
     }
 

@@ -42,10 +42,11 @@ pub struct Physical {
 }
 
 impl Physical {
-    /// `None` if there is no optimum.
+    /// `None` if there is no optimum, or if it is an estimate.
     pub fn of(optimum: Optimum) -> Option<Physical> {
-        let Optimum { total_mbps, jain, consumers, .. } = optimum;
-        total_mbps.map(|total_mbps| Physical { total_mbps, jain, consumers })
+        let Optimum { total_mbps, jain, consumers, estimate, .. } = optimum;
+        let proved = total_mbps.filter(|_| estimate.is_none());
+        proved.map(|total_mbps| Physical { total_mbps, jain, consumers })
     }
 }
 
@@ -64,6 +65,9 @@ pub struct Optimum {
     /// Why it is undefined; all other values except `completions` are then absent.
     #[serde(default)]
     pub undefined: Option<String>,
+    /// What is known about rates that are not proved to be max-min fair; `None` if they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<String>,
     /// Total goodput of the max-min fair allocation.
     pub total_mbps: Option<f64>,
     /// Jain index of the max-min fair allocation.

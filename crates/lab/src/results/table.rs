@@ -213,6 +213,9 @@ pub fn table(comparison: &Comparison, sort: Sort, style: TableStyle) -> String {
     if let Some(reason) = &comparison.optimum.undefined {
         out.push_str(&format!("optimum undefined: {reason}\n"));
     }
+    if let Some(known) = &comparison.optimum.estimate {
+        out.push_str(&format!("the optimum is an estimate: {known}\n"));
+    }
     if comparison.partial || comparison.runs.iter().any(|r| r.partial) {
         out.push_str("partial: the work was interrupted; values cover the runs and the time there are\n");
     }

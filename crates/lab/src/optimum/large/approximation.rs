@@ -14,11 +14,13 @@ use super::super::certificate::{Allocation, Level};
 use super::super::error::SolverError;
 use super::super::paths::{Path, Paths, path_cost};
 use super::game::{Column, Game};
+#[cfg(test)]
+use super::groups;
 use super::interior::{self, Start};
 use super::matrix::Parts;
 use super::search::Search;
 use super::steps::HOP_WORK;
-use super::{DUAL_TOLERANCE, Large, groups};
+use super::{DUAL_TOLERANCE, Large, Outcome};
 
 /// The largest fraction by which a link is wider; the certificate allows 10⁻³.
 const MAX_WIDTH: f64 = 9e-4;
@@ -32,11 +34,9 @@ const PATIENCE: f64 = 20.0;
 /// A price that counts; all together are one.
 pub(super) const PRICED: f64 = 1e-9;
 /// The gap at which the interior-point method ends.
-const START_GAP: f64 = 1e-2;
-/// Iterations of a game before it is looked at again.
-pub(super) const ITERATIONS: usize = 4096;
-/// How often all paths are searched while the bounds are coarse: in one of so many looks.
-pub(super) const SEARCHES: usize = 3;
+pub(super) const START_GAP: f64 = 1e-2;
+/// Iterations of a game before it is looked at, and paths are searched, again.
+pub(super) const ITERATIONS: usize = 1024;
 /// A path counts as cheaper if the difference exceeds this fraction.
 const CHEAPER: f64 = 1e-7;
 /// How much higher than the last level the next one is tried at first.
@@ -50,12 +50,37 @@ const LESS: f64 = 0.004;
 const GAIN: f64 = 0.008;
 
 /// The max-min fair allocation, within an amount of work.
+#[cfg(test)]
 pub(in super::super) fn fill(problem: &Problem, most: u64) -> Result<Allocation, SolverError> {
     let paths = Paths::without_paths(problem);
     let mut search = Search::new(problem.nodes);
     let (groups, first) = groups(problem, &paths, &mut search);
-    let limits = vec![f64::INFINITY; groups.len()];
-    let found = solve(problem, groups.clone(), first, &limits, MAX_WIDTH, most)?;
+    let start = interior::start(problem, &paths, &mut search, &groups, first, START_GAP, most / 2);
+    let left = most.saturating_sub(start.work);
+    outcome(problem, groups, start, left).found
+}
+
+/// The same with groups of flows and what it starts from, or what is known when the work ends.
+pub(super) fn outcome(problem: &Problem, groups: Vec<Vec<usize>>, start: Start, most: u64) -> Outcome {
+    let paths = Paths::without_paths(problem);
+    let mut levels = Levels::new(problem, &paths, Search::new(problem.nodes), groups.clone(), start, most);
+    levels.unlimited();
+    match levels.all() {
+        Ok(()) => {
+            let found = allocation(problem, &groups, levels.solved());
+            Outcome { found: Ok(found), estimate: None }
+        }
+        Err(reason) => {
+            let (rates, carried, note) = levels.estimate();
+            let solved =
+                Solved { levels: Vec::new(), rates, carried, steps: levels.steps, searches: levels.searches, work: 0 };
+            Outcome { found: Err(reason), estimate: Some((allocation(problem, &groups, solved), note)) }
+        }
+    }
+}
+
+/// What groups have, by flow.
+fn allocation(problem: &Problem, groups: &[Vec<usize>], found: Solved) -> Allocation {
     let mut rates = vec![0.0; problem.flows.len()];
     let mut paths: Vec<Vec<(Path, f64)>> = vec![Vec::new(); rates.len()];
     for ((members, carried), rate) in groups.iter().zip(found.carried).zip(&found.rates) {
@@ -73,7 +98,7 @@ pub(in super::super) fn fill(problem: &Problem, most: u64) -> Result<Allocation,
         Level { flows, prices: risen.prices.into_iter().enumerate().filter(|(_, price)| *price > 0.0).collect() }
     };
     let levels = found.levels.into_iter().map(level).collect();
-    Ok(Allocation { rates, paths, levels, steps: found.steps, searches: found.searches })
+    Allocation { rates, paths, levels, steps: found.steps, searches: found.searches }
 }
 
 /// Levels of groups, where those with a finite limit rise up to it only. `first` are paths of groups; links may be
@@ -89,16 +114,11 @@ pub(super) fn solve(
     let paths = Paths::without_paths(problem);
     let mut search = Search::new(problem.nodes);
     let start = interior::start(problem, &paths, &mut search, &groups, first, START_GAP, most / 2);
-    search.work = 0;
-    let mut levels = Levels::new(problem, &paths, search, groups, start, most);
+    let mut levels = Levels::new(problem, &paths, Search::new(problem.nodes), groups, start, most);
+    levels.work = levels.start.work;
     levels.closed = limits.iter().map(|limit| limit.is_finite()).collect();
     (levels.limits, levels.limit, levels.most_width) = (limits.to_vec(), limits.to_vec(), width);
-    levels.low()?;
-    if !levels.rest() {
-        while levels.closed.contains(&false) {
-            levels.next()?;
-        }
-    }
+    levels.all()?;
     Ok(levels.solved())
 }
 
@@ -144,6 +164,8 @@ pub(super) struct Levels<'a> {
     /// The last level, its prices, and what groups' cheapest paths cost at them.
     pub(super) last: f64,
     pub(super) proof: Priced,
+    /// The least that prices of all paths prove for the present level.
+    pub(super) bound: f64,
     pub(super) steps: usize,
     pub(super) searches: usize,
     /// Elementary operations of the start and of the simplex, and the limit for all.
@@ -197,11 +219,30 @@ impl<'a> Levels<'a> {
             proof: Priced { prices: Vec::new(), cheapest: Vec::new() },
             steps: 0,
             searches: 0,
-            work: start.work,
+            work: 0,
+            bound: f64::INFINITY,
             most,
             groups,
             start,
         }
+    }
+
+    /// No group has a limit.
+    fn unlimited(&mut self) {
+        let groups = self.groups.len();
+        self.closed = vec![false; groups];
+        (self.limits, self.limit) = (vec![f64::INFINITY; groups], vec![f64::INFINITY; groups]);
+    }
+
+    /// All levels.
+    fn all(&mut self) -> Result<(), SolverError> {
+        self.low()?;
+        if !self.rest() {
+            while self.closed.contains(&false) {
+                self.next()?;
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn members(&self, group: usize) -> f64 {
@@ -214,7 +255,7 @@ impl<'a> Levels<'a> {
     }
 
     /// The largest level at which flows pay no more than links may carry, at these prices of their paths.
-    pub(super) fn bound(&self, cheapest: &[f64]) -> f64 {
+    pub(super) fn level_bound(&self, cheapest: &[f64]) -> f64 {
         let mut limited: Vec<usize> = (0..cheapest.len()).filter(|g| self.limit[*g].is_finite()).collect();
         limited.sort_unstable_by(|a, b| self.limit[*a].total_cmp(&self.limit[*b]));
         let per_level = |g: usize| cheapest[g] * self.members(g);
@@ -282,10 +323,10 @@ impl<'a> Levels<'a> {
             let full = self.full(look);
             let demand = self.demand(level);
             let fits = self.game.relieve(&demand, self.width, full, ITERATIONS).upper <= full;
-            let searched = fits || look % SEARCHES == 0;
-            let cheapest = if searched { self.search_paths() } else { self.game.cheapest() };
-            let bound = self.bound(&cheapest).max(self.last);
-            if searched && bound.is_finite() && proof.as_ref().is_none_or(|proof| bound < proof.bound) {
+            let cheapest = self.search_paths();
+            let bound = self.level_bound(&cheapest).max(self.last);
+            self.bound = self.bound.min(bound);
+            if bound.is_finite() && proof.as_ref().is_none_or(|proof| bound < proof.bound) {
                 let priced = Priced { prices: self.game.prices.clone(), cheapest: cheapest.clone() };
                 proof = Some(Proof { priced, bound, below: self.below(&cheapest, bound) });
             }
@@ -302,7 +343,7 @@ impl<'a> Levels<'a> {
             } else if bound < level {
                 level = self.below(&cheapest, bound);
             }
-            self.prune(searched, &cheapest);
+            self.prune(&cheapest);
         }
         unreachable!("looks do not end")
     }
@@ -339,9 +380,9 @@ impl<'a> Levels<'a> {
         open
     }
 
-    /// Forgets paths if there are many, and all were compared.
-    pub(super) fn prune(&mut self, searched: bool, cheapest: &[f64]) {
-        if searched && 4 * self.game.size() > 5 * (self.groups.len() + self.capacities.len()) {
+    /// Forgets paths if there are many.
+    pub(super) fn prune(&mut self, cheapest: &[f64]) {
+        if 4 * self.game.size() > 5 * (self.groups.len() + self.capacities.len()) {
             self.game.prune(cheapest);
         }
     }
@@ -352,7 +393,7 @@ impl<'a> Levels<'a> {
             (self.closed[group], self.limit[group]) = (true, rate);
         }
         self.levels.push(Risen { rate, limited, prices: self.per_capacity(&proof.prices) });
-        (self.last, self.proof) = (rate, proof);
+        (self.last, self.proof, self.bound) = (rate, proof, f64::INFINITY);
         let upper = self.game.loads().into_iter().fold(0.0, f64::max);
         self.width = self.width.max(upper) + MORE_WIDTH;
     }

@@ -22,6 +22,7 @@ const LONG: f64 = 0.36;
 const KEPT: f64 = 1.05;
 /// Steps of the search for the multiplier of a projection; it ends by itself.
 const MAX_PROJECTION_STEPS: usize = 60;
+const FEW_STEPS: u64 = 4;
 /// The relative error of sums after a projection.
 const SUM_ERROR: f64 = 1e-13;
 
@@ -184,7 +185,7 @@ impl Game {
         let mut bounds = bounds_of(&mut matrix, demand, &best, &mut loads, &mut costs);
         let now = bounds_of(&mut matrix, demand, &at, &mut loads, &mut costs);
         let mut last = if zero_sums { now.upper - now.lower } else { f64::INFINITY };
-        let (mut inner, mut iterations, mut before) = (0usize, 0, f64::INFINITY);
+        let (mut inner, mut iterations, mut before, mut extra) = (0usize, 0, f64::INFINITY, 0);
         while iterations < most && !aim.reached(bounds) {
             let mut way = f64::INFINITY;
             for round in 1..=LOOK {
@@ -196,7 +197,7 @@ impl Game {
                 }
                 for (group, range) in matrix.groups.windows(2).map(|w| w[0]..w[1]).enumerate() {
                     let (rates, steps) = (&mut next.rates[range.clone()], &matrix.rate_step[range]);
-                    project(rates, steps, demand[group], &mut multipliers[group]);
+                    extra += project(rates, steps, demand[group], &mut multipliers[group]);
                 }
                 for ((ahead, next), at) in ahead.iter_mut().zip(&next.rates).zip(&at.rates) {
                     *ahead = 2.0 * next - at;
@@ -209,7 +210,7 @@ impl Game {
                 }
                 match aim {
                     Aim::Gap { .. } => {
-                        project(&mut next.prices, &matrix.price_step, 1.0, &mut multipliers[demand.len()]);
+                        extra += project(&mut next.prices, &matrix.price_step, 1.0, &mut multipliers[demand.len()]);
                     }
                     Aim::Relief { .. } => next.prices.iter_mut().for_each(|price| *price = price.max(0.0)),
                 }
@@ -251,7 +252,7 @@ impl Game {
                 (inner, last, before) = (0, merit, f64::INFINITY);
             }
         }
-        self.work += iterations as u64 * matrix.work();
+        self.work += iterations as u64 * matrix.work() + extra;
         self.iterations += iterations;
         for (i, column) in self.columns.iter_mut().flatten().enumerate() {
             (column.rate, column.at) = (best.rates[i], next.rates[i]);
@@ -286,12 +287,17 @@ fn distance(to: &[f64], from: &[f64], steps: &[f64]) -> f64 {
 
 /// The nearest values that are not negative and have this sum, with distances weighted by one over `steps`: each less
 /// its step times a multiplier, or zero. Newton's method for the multiplier begins with the last one.
-fn project(values: &mut [f64], steps: &[f64], sum: f64, multiplier: &mut f64) {
+/// Returns the work beyond that of [`FEW_STEPS`], which the work of an iteration contains.
+fn project(values: &mut [f64], steps: &[f64], sum: f64, multiplier: &mut f64) -> u64 {
     if let [value] = values {
         *value = sum;
-        return;
+        return 0;
     }
+    let mut count = 0;
+    // After at most one step from the other side, the excess is positive and falls, but for rounding errors.
+    let mut last = f64::INFINITY;
     for _ in 0..MAX_PROJECTION_STEPS {
+        count += 1;
         let (mut excess, mut slope) = (-sum, 0.0);
         for (value, step) in values.iter().zip(steps) {
             let rest = value - step * *multiplier;
@@ -304,12 +310,15 @@ fn project(values: &mut [f64], steps: &[f64], sum: f64, multiplier: &mut f64) {
             *multiplier = (values.iter().sum::<f64>() - sum) / steps.iter().sum::<f64>();
             continue;
         }
-        if excess.abs() <= SUM_ERROR * sum {
+        let rounding = excess >= last || (excess < 0.0 && last.is_finite());
+        if excess.abs() <= SUM_ERROR * sum || rounding {
             break;
         }
+        last = if excess > 0.0 { excess } else { last };
         *multiplier += excess / slope;
     }
     values.iter_mut().zip(steps).for_each(|(value, step)| *value = (*value - step * *multiplier).max(0.0));
+    3 * (count - count.min(FEW_STEPS)) * values.len() as u64
 }
 
 #[cfg(test)]

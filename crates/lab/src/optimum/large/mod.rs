@@ -19,10 +19,13 @@
 //! the true capacities.
 
 pub(super) mod approximation;
+mod cuts;
+mod estimate;
 mod factors;
 mod game;
 mod interior;
 mod matrix;
+mod mend;
 mod places;
 mod rest;
 mod search;
@@ -32,7 +35,7 @@ use super::certificate::{Allocation, Level};
 use super::draws::Draws;
 use super::error::SolverError;
 use super::paths::{Path, Paths};
-use super::{AllowedLinks, Problem};
+use super::{AllowedLinks, MAX_GAIN, Problem};
 use factors::Factors;
 use interior::Start;
 use search::Search;
@@ -58,6 +61,11 @@ const FIRST_PART: u64 = 28;
 const PREPARED_PART: u64 = 4;
 const INTERIOR_PART: u64 = 2;
 const START_GAP: f64 = 1e-3;
+/// With no more paths per group than this, the simplex is tried so often, each time with this part of the work, one over
+/// it.
+const FEW_PATHS: usize = 2;
+const ATTEMPTS: u64 = 4;
+const ATTEMPT_PART: u64 = 7;
 /// The number of flows beyond which rates are approximated then.
 const MAX_FLOWS: usize = 450;
 /// No position, no group.
@@ -107,6 +115,8 @@ struct Large<'a> {
     /// Prices of rows that give the least total cost.
     prices: Vec<f64>,
     draws: Draws,
+    /// How many times the highest price of an open flow a link's price may be.
+    costly: f64,
     steps: usize,
     searches: usize,
     /// Elementary operations so far, and their limit.
@@ -116,16 +126,73 @@ struct Large<'a> {
     next: usize,
 }
 
+/// What came of the allowed work.
+pub(super) struct Outcome {
+    pub(super) found: Result<Allocation, SolverError>,
+    /// Rates that links can carry, if `found` is an error or flows are in no level, and what is known about them.
+    pub(super) estimate: Option<(Allocation, String)>,
+}
+
 /// The max-min fair allocation, within an amount of work that is counted in elementary operations.
+#[cfg(test)]
 pub(super) fn fill(problem: &Problem, most: u64) -> Result<Allocation, SolverError> {
+    outcome(problem, most).found
+}
+
+/// The max-min fair allocation, or an estimate, within an amount of work that is counted in elementary operations.
+pub(super) fn outcome(problem: &Problem, most: u64) -> Outcome {
     let part = most / FIRST_PART;
-    match exact(problem, part, false) {
-        Err(SolverError::Work { .. } | SolverError::Singular) if problem.flows.len() > MAX_FLOWS => {
-            approximation::fill(problem, most - part)
-        }
-        Err(SolverError::Work { .. } | SolverError::Singular) => exact(problem, most / PREPARED_PART, true),
+    let mut best = match mended(problem, exact(problem, part, false)) {
+        Ok(found) if found.1 == 0 => return Outcome { found: Ok(found.0), estimate: None },
         result => result,
+    };
+    let paths = Paths::without_paths(problem);
+    let mut search = Search::new(problem.nodes);
+    let (groups, first) = groups(problem, &paths, &mut search);
+    let many = problem.flows.len() > MAX_FLOWS;
+    let gap = if many { approximation::START_GAP } else { START_GAP };
+    let start = interior::start(problem, &paths, &mut search, &groups, first, gap, most / INTERIOR_PART);
+    let few = start.paths.iter().map(Vec::len).sum::<usize>() <= FEW_PATHS * groups.len();
+    let mut left = most.saturating_sub(part + start.work);
+    for attempt in 0..if few || !many { ATTEMPTS } else { 0 } {
+        // Where links are not coupled, no price is too high.
+        let costly = if attempt == 0 && !many { f64::INFINITY } else { cuts::COSTLY };
+        let allowed = left / if attempt == 0 && !many { PREPARED_PART } else { ATTEMPT_PART };
+        let found = mended(problem, simplex(problem, groups.clone(), &start, costly, attempt, allowed));
+        left -= if found.is_ok() { 0 } else { allowed };
+        let unproved = |result: &Result<(Allocation, usize), SolverError>| result.as_ref().map_or(usize::MAX, |f| f.1);
+        if unproved(&found) < unproved(&best) || best.is_err() {
+            best = found;
+        }
+        if unproved(&best) == 0 {
+            break;
+        }
     }
+    if best.is_err() && many {
+        let approximate = approximation::outcome(problem, groups, start, left);
+        match approximate.found {
+            Ok(found) if found.check(problem, 1).is_ok_and(|gain| gain <= MAX_GAIN) => {
+                return Outcome { found: Ok(found), estimate: None };
+            }
+            Ok(found) => best = mended(problem, Ok(found)),
+            Err(_) => return approximate,
+        }
+    }
+    match best {
+        Ok((found, 0)) => Outcome { found: Ok(found), estimate: None },
+        Ok((found, unproved)) => {
+            let note = format!("no proof limits {unproved} of {} flows", problem.flows.len());
+            Outcome { found: Ok(found.clone()), estimate: Some((found, note)) }
+        }
+        Err(reason) => Outcome { found: Err(reason), estimate: None },
+    }
+}
+
+/// An allocation whose proofs are mended, and the number of its flows without proof.
+fn mended(problem: &Problem, found: Result<Allocation, SolverError>) -> Result<(Allocation, usize), SolverError> {
+    let mut found = found?;
+    let unproved = mend::mend(problem, &mut found)?;
+    Ok((found, unproved))
 }
 
 /// The allocation by the simplex alone, with few paths to start from, or `prepared` by the interior-point method.
@@ -135,12 +202,27 @@ pub(super) fn exact(problem: &Problem, most: u64, prepared: bool) -> Result<Allo
     let (groups, first) = groups(problem, &paths, &mut search);
     let start = match prepared {
         true => interior::start(problem, &paths, &mut search, &groups, first, START_GAP, most / INTERIOR_PART),
-        false => Start { paths: first, prices: Vec::new(), work: 0 },
+        // The work of other starts contains their searches.
+        false => Start { paths: first, prices: Vec::new(), work: search.work * steps::HOP_WORK },
     };
-    // The work of a start contains its searches.
-    search.work = if prepared { 0 } else { search.work };
+    simplex(problem, groups, &start, f64::INFINITY, 0, most.saturating_sub(start.work))
+}
+
+/// The allocation by the simplex, which keeps prices below `costly`; each attempt has other ties.
+fn simplex(
+    problem: &Problem,
+    groups: Vec<Vec<usize>>,
+    start: &Start,
+    costly: f64,
+    attempt: u64,
+    most: u64,
+) -> Result<Allocation, SolverError> {
     let capacities = problem.links.iter().map(|l| l.rate.mbps()).collect();
-    let mut large = Large::new(problem, groups, capacities, &start, search, most.saturating_sub(start.work))?;
+    let mut large = Large::new(problem, groups, capacities, start, Search::new(problem.nodes), most)?;
+    large.costly = costly;
+    if attempt > 0 {
+        large.draws = Draws(1 + attempt);
+    }
     let mut levels = Vec::new();
     while let Some((_, level)) = large.level()? {
         levels.push(level);
@@ -180,6 +262,7 @@ impl<'a> Large<'a> {
             link_cost: Vec::new(),
             prices: vec![0.0; rows],
             draws: Draws(1),
+            costly: f64::INFINITY,
             steps: 0,
             searches: 0,
             work: 0,
@@ -266,7 +349,7 @@ impl<'a> Large<'a> {
         let limit = self.head[row] as usize;
         let scale = if limit < self.problem.links.len() { self.rhs[base + limit] } else { self.level };
         let column = &mut self.columns[limit];
-        column.lower = (column.lower - relaxation * scale).max(-MAX_EXCESS * scale);
+        column.lower = (column.lower - relaxation * scale).max(column.lower.min(-MAX_EXCESS * scale));
         self.compute();
         let prices = links.iter().copied().enumerate().filter(|(_, p)| *p > 0.0).collect();
         let mut flows: Vec<usize> = limited.iter().flat_map(|g| self.groups[*g].iter().copied()).collect();

@@ -7,7 +7,7 @@
 
 use super::super::error::SolverError;
 use super::Large;
-use super::approximation::{HIGHER, ITERATIONS, Levels, PRICED, Priced, Risen, SEARCHES, STEP, WIDTH};
+use super::approximation::{HIGHER, ITERATIONS, Levels, PRICED, Priced, Risen, STEP, WIDTH};
 use super::search::Search;
 
 /// One in so many links is narrow for the simplex at first, and other links are so many times as wide.
@@ -49,11 +49,16 @@ impl Levels<'_> {
         let mut narrow = vec![false; order.len()];
         order[..self.links() / NARROW].iter().for_each(|l| narrow[*l] = true);
         let mut most_links = Priced { prices: self.game.prices.clone(), cheapest: first };
-        let mut before = f64::INFINITY;
+        let (mut before, mut most_low) = (f64::INFINITY, 0);
         loop {
-            let low = self.simplex(&narrow, &most_links.cheapest, HIGHER * before)?;
+            let (low, ended) = self.simplex(&narrow, &most_links.cheapest, HIGHER * before)?;
+            if ended && low.len() <= most_low {
+                // It came no further than before, and would not: what is a place is left to the game.
+                narrow.fill(true);
+            }
+            most_low = most_low.max(low.len());
             self.game.set_prices(&most_links.prices);
-            let guess = self.bound(&most_links.cheapest).min(before);
+            let guess = self.level_bound(&most_links.cheapest).min(before);
             match self.reach(guess, &narrow, &mut most_links)? {
                 Found::Place { links, level } => {
                     links.into_iter().for_each(|l| narrow[l] = true);
@@ -78,32 +83,39 @@ impl Levels<'_> {
         }
     }
 
-    /// Levels by the simplex with the narrow links, up to what the prices of paths allow, or as far as it comes.
-    fn simplex(&mut self, narrow: &[bool], cheapest: &[f64], highest: f64) -> Result<Vec<Risen>, SolverError> {
+    /// Levels by the simplex with the narrow links, up to what the prices of paths allow, or as far as it comes; whether
+    /// it ended before.
+    fn simplex(&mut self, narrow: &[bool], cheapest: &[f64], highest: f64) -> Result<(Vec<Risen>, bool), SolverError> {
         let of = |(capacity, narrow): (&f64, &bool)| if *narrow { *capacity } else { capacity * WIDE };
         let capacities = self.capacities.iter().zip(narrow).map(of).collect();
         let search = Search::new(self.problem.nodes);
         let most = self.most / SIMPLEX_PART;
         let mut large = Large::new(self.problem, self.groups.clone(), capacities, &self.start, search, most)?;
         self.limit.copy_from_slice(&self.limits);
-        let mut end = self.bound(cheapest).min(highest);
+        self.bound = f64::INFINITY;
+        let mut end = self.level_bound(cheapest).min(highest);
         let mut levels = Vec::new();
-        // What it does not find because of its work or of its digits, games find.
-        while let Ok(found) = large.next_level(&self.limits, end) {
+        let mut ended = false;
+        loop {
+            // What it does not find because of its work or of its digits, games find.
+            let Ok(found) = large.next_level(&self.limits, end) else {
+                ended = true;
+                break;
+            };
             if let Some(level) = found {
                 level.limited.iter().for_each(|g| self.limit[*g] = level.rate);
                 levels.push(level);
                 continue;
             }
             // The lower rates of others leave more.
-            let more = self.bound(cheapest).min(highest);
+            let more = self.level_bound(cheapest).min(highest);
             if more <= end * (1.0 + WIDTH) || !large.open.contains(&true) {
                 break;
             }
             end = more;
         }
         self.add_work(&large);
-        Ok(levels)
+        Ok((levels, ended))
     }
 
     /// The first level that links can carry and prices limit, beginning with a guess, or a place where links are too
@@ -116,31 +128,31 @@ impl Levels<'_> {
             let demand = self.demand(level);
             let bounds = self.game.improve(&demand, gap, self.width * (1.0 + 2.0 * gap), ITERATIONS);
             let close = bounds.upper - bounds.lower <= gap;
-            let searched = close || bounds.upper <= full || look % SEARCHES == 0;
-            let cheapest = if searched { self.search_paths() } else { self.game.cheapest() };
+            let cheapest = self.search_paths();
             let lower: f64 = cheapest.iter().zip(&demand).map(|(price, rate)| price * rate).sum();
-            let bound = self.bound(&cheapest);
+            let bound = self.level_bound(&cheapest);
+            self.bound = self.bound.min(bound);
             let links = self.place(bounds.upper, lower, narrow);
             if !links.is_empty() {
                 return Ok(Found::Place { links, level });
             }
-            if searched && !self.few_priced() {
+            if !self.few_priced() {
                 *most_links = Priced { prices: self.game.prices.clone(), cheapest: cheapest.clone() };
             }
             let tight = lower >= self.width - LEAST_GAP || bound <= level * (1.0 + WIDTH);
-            if searched && bounds.upper <= full && lower >= 1.0 && tight {
+            if bounds.upper <= full && lower >= 1.0 && tight {
                 return Ok(Found::Level { rate: level, cheapest });
             }
             // Where prices are those of places alone, which are full at any level, the level is far below.
             let enough = if bound > HIGHER * level { full } else { self.width };
             if bound < level * (1.0 - 0.1 * LEAST_GAP) {
                 level = bound;
-            } else if searched && bound > level * (1.0 + LEAST_GAP) && bounds.upper <= enough {
+            } else if bound > level * (1.0 + LEAST_GAP) && bounds.upper <= enough {
                 (level, gap) = (bound.min(STEP * level), GAP);
             } else if close && bounds.lower - lower < 0.3 * gap {
                 gap = (0.2 * gap).max(LEAST_GAP);
             }
-            self.prune(searched, &cheapest);
+            self.prune(&cheapest);
         }
         unreachable!("looks do not end")
     }

@@ -116,11 +116,13 @@ impl Large<'_> {
             if candidates.is_empty() {
                 candidates = self.new_paths(&row);
             }
-            let Some((entering, cost)) = self.entering(&candidates) else { return Ok(Some((at, row))) };
+            let Some(first) = self.entering(&candidates) else {
+                let Some(link) = self.costly_link(&row) else { return Ok(Some((at, row))) };
+                self.cut(at, link)?;
+                continue;
+            };
+            let (entering, cost, alpha) = self.stable(at, first, candidates);
             let column = &self.columns[entering as usize];
-            let mut alpha = vec![0.0; self.head.len()];
-            column.entries.iter().for_each(|(row, v)| alpha[*row as usize] = *v);
-            self.factors.solve(&mut alpha);
             if (alpha[at] - column.alpha).abs() > PIVOT_ERROR * alpha[at].abs() {
                 if self.factors.updates() == 0 {
                     return Err(SolverError::Singular);
@@ -206,7 +208,7 @@ impl Large<'_> {
 
     /// The candidate whose reduced cost reaches zero first, and the change of cost. Of those that do so together, the
     /// best pivot.
-    fn entering(&self, candidates: &[u32]) -> Option<(u32, f64)> {
+    pub(super) fn entering(&self, candidates: &[u32]) -> Option<(u32, f64)> {
         let of = |id: &u32| {
             let column = &self.columns[*id as usize];
             (column.reduced, -column.alpha)
@@ -219,7 +221,7 @@ impl Large<'_> {
     }
 
     /// Exchanges the column at a position for another, whose product with the inverse is `alpha`.
-    fn exchange(&mut self, at: usize, entering: u32, alpha: &[f64]) {
+    pub(super) fn exchange(&mut self, at: usize, entering: u32, alpha: &[f64]) {
         let change = self.fall[at] / alpha[at];
         let step = (self.value[at] - self.lower(at)) / alpha[at];
         let mut entries = Vec::new();
