@@ -42,7 +42,7 @@ pub fn assert_deterministic(infos: &[Info], run: Run) {
 
 /// Parameters that need paces which belong to the link's traffic, or more Interests on their way than the workload has;
 /// the component's own tests show their effect.
-const SHOWN_BY_OWN_TESTS: [&str; 7] = [
+const SHOWN_BY_OWN_TESTS: [&str; 8] = [
     "overflow: growth",
     "overflow: most",
     "overflow: patience",
@@ -50,6 +50,7 @@ const SHOWN_BY_OWN_TESTS: [&str; 7] = [
     "weir: catch-up",
     "weir: growth",
     "weir: least",
+    "weir: tolerance",
 ];
 
 /// Every parameter changes some decision of the workload: with the other defaults, or with one other choice switched.

@@ -19,19 +19,25 @@ struct Bench {
 
 impl Bench {
     /// A node with a link of 10 Mbit/s and one of unknown rate.
-    fn new() -> Bench {
+    fn new(params: &Params) -> Bench {
         let mut layout = FieldLayout::new();
         let mut env = Env { layout: &mut layout };
-        let meter = Weir::new(&Params::default(), &mut env);
+        let meter = Weir::new(params, &mut env);
         let mut bench =
             Bench { meter, rng: Rng::derive(0, &[]), trace: Trace::default(), wait: env.slot(Field::HopRtt) };
+        bench.period(0, 0);
+        bench
+    }
+
+    /// A slot ends at `ms` ms after the start, by when so many bits were offered to the link and left.
+    fn period(&mut self, ms: u64, bits: u64) {
         let views = [(LINK, Some(Rate::from_mbps(10.0))), (UNKNOWN_LINK, None)].map(|(face, rate)| {
             let queue = QueueView { packets: 0, bytes: Bytes::ZERO, limit: Limit::Packets(100), rate };
-            FaceView { face, local: false, rate, return_rate: rate, queue, sent_bits: 0, offered_bits: 0 }
+            FaceView { face, local: false, rate, return_rate: rate, queue, sent_bits: bits, offered_bits: bits }
         });
-        let Bench { meter, rng, trace, .. } = &mut bench;
-        meter.on_period(&views, &mut Vec::new(), &mut Ctx { now: Time::ZERO, rng, trace });
-        bench
+        let now = Time::ZERO + Duration::from_millis(ms);
+        let Bench { meter, rng, trace, .. } = self;
+        meter.on_period(&views, &mut Vec::new(), &mut Ctx { now, rng, trace });
     }
 
     /// A Data that came `ms` ms after its Interest had left, and after the start, with a level of `kbps`, 0 if it has none.
@@ -49,7 +55,7 @@ impl Bench {
 
 #[test]
 fn a_link_of_unknown_rate_or_a_neighbour_without_levels_leaves_the_path_without_one() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(&Params::default());
     let soft = bench.meter.slots.soft;
     let said = [(LINK, 5000), (LINK, 0), (UNKNOWN_LINK, 5000)].map(|(face, kbps)| {
         let fields = bench.data(face, 10, 10, kbps).fields;
@@ -63,7 +69,7 @@ fn a_link_of_unknown_rate_or_a_neighbour_without_levels_leaves_the_path_without_
 #[test]
 fn a_queue_below_a_link_of_unknown_rate_is_marked_by_its_delay() {
     let marks = [UNKNOWN_LINK, LINK].map(|face| {
-        let mut bench = Bench::new();
+        let mut bench = Bench::new(&Params::default());
         let mut marked =
             |from: u64, to: u64, ms| (from..to).filter(|at| bench.data(face, *at, ms, 5000).mark > 0).count();
         (marked(100, 600, 10), marked(600, 700, 40) > 0)
@@ -109,4 +115,23 @@ fn a_slow_link_with_bursts_is_taken_for_about_what_it_brings() {
     let bursts = capacities((1..=1000).map(|slot| if slot % 20 == 0 { 10.0 } else { 0.0 }));
     let mean: f64 = bursts[500..].iter().sum::<f64>() / 500.0;
     assert!((0.3..0.6).contains(&mean), "{mean}");
+}
+
+// A flow of 7 Mbit/s, alone on 10: with a tolerance of 0.4 it is held by this link from 0.6 of the level on, which stays at
+// 9.9; with 0.1 another link holds it, and the level rises until it would fill the link, 9.9/(7/λ) = λ: without end.
+#[test]
+fn a_flow_below_the_level_by_more_than_the_tolerance_leaves_the_rest_to_others() {
+    let [near, far] = [0.4, 0.1].map(|tolerance| {
+        let mut bench = Bench::new(&Params { tolerance, ..Params::default() });
+        for slot in 1..=1000 {
+            let mut packet = Packet { kind: Kind::Interest, size: 8750, ..Packet::default() };
+            packet.fields.set(bench.meter.slots.rate, 7000);
+            let mut event = InterestOut { packet: &mut packet, prefix: PrefixId(0), face: LINK };
+            let Bench { meter, rng, trace, .. } = &mut bench;
+            meter.on_interest_out(&mut event, &mut Ctx { now: Time::ZERO, rng, trace });
+            bench.period(10 * slot, 70_000 * slot);
+        }
+        bench.meter.link(LINK).map(|link| link.level.level / 1e6).unwrap_or_default()
+    });
+    assert!((near - 9.9).abs() < 0.1 && far > 100.0, "{near} {far}");
 }
