@@ -91,9 +91,8 @@ pub struct Weir {
     /// When the last Data came, and the last level.
     last: Time,
     told: Time,
-    /// When the first level came, and whether that is so long ago that routers have counted what came since.
+    /// When the first level came.
     began: Option<Time>,
-    is_counted: bool,
     /// The window after a silence, which each Data lets grow by one until levels limit.
     restart: Option<f64>,
     /// The share of segments lost of late.
@@ -150,7 +149,6 @@ impl Component for Weir {
             last: Time::ZERO,
             told: Time::ZERO,
             began: None,
-            is_counted: false,
             restart: None,
             lost: 0.0,
             round: Round::default(),
@@ -162,7 +160,6 @@ impl Component for Weir {
 impl Weir {
     fn follow(&mut self, level: f64, since: f64, ctx: &mut Ctx<'_>) {
         let began = *self.began.get_or_insert(ctx.now);
-        self.is_counted |= ctx.now.since(began) > COUNTED;
         let next = match self.sender.rate() {
             None => level,
             // Others that begin at the same time are counted one by one.
@@ -178,7 +175,8 @@ impl Weir {
 
     /// What levels allow, in segments; none without one.
     fn allowed(&self) -> Option<f64> {
-        let time = if self.is_counted { self.srtt.max(SLOT) } else { self.srtt };
+        let is_counted = self.began.is_some_and(|began| self.told.since(began) > COUNTED);
+        let time = if is_counted { self.srtt.max(SLOT) } else { self.srtt };
         let product = self.sender.rate()? * time.secs() / (8.0 * self.sender.size());
         // Answers that do not come must not pile up Interests.
         Some((self.params.headroom * product + 1.0).clamp(LEAST_WINDOW, MAX_WINDOW))

@@ -11,14 +11,12 @@ pub fn water_filling(problem: &Problem) -> Vec<f64> {
     let (down, up) = problem.overhead();
     // By flow: its links with the wire bits for a payload bit.
     let mut weights: Vec<BTreeMap<usize, f64>> = vec![BTreeMap::new(); problem.flows.len()];
-    let mut open = vec![true; problem.flows.len()];
     let hops = problem.all_hops();
     for (f, flow) in problem.flows.iter().enumerate() {
         let path = match &flow.routes {
             AllowedLinks::Paths(paths) => paths.first(),
             AllowedLinks::Any { .. } => None,
         };
-        open[f] = path.is_some_and(|p| !p.is_empty());
         for hop in path.into_iter().flatten() {
             hops[*hop].data.iter().for_each(|l| *weights[f].entry(*l).or_default() += down);
             if up > 0.0 {
@@ -26,8 +24,17 @@ pub fn water_filling(problem: &Problem) -> Vec<f64> {
             }
         }
     }
-    let mut left: Vec<f64> = problem.links.iter().map(|l| l.rate.mbps()).collect();
-    let mut rates = vec![0.0; problem.flows.len()];
+    let capacities = problem.links.iter().map(|l| l.rate.mbps()).collect();
+    let weights: Vec<Vec<(usize, f64)>> = weights.into_iter().map(|links| links.into_iter().collect()).collect();
+    fill(capacities, &weights)
+}
+
+/// Rates that rise together until a full link stops them. `weights` are by flow: its links, with what a rate of one
+/// takes of each; what uses no link has rate zero.
+pub(super) fn fill(capacities: Vec<f64>, weights: &[Vec<(usize, f64)>]) -> Vec<f64> {
+    let mut left = capacities;
+    let mut open: Vec<bool> = weights.iter().map(|links| !links.is_empty()).collect();
+    let mut rates = vec![0.0; weights.len()];
     while open.contains(&true) {
         let mut loads = vec![0.0; left.len()];
         for (link, weight) in (0..weights.len()).filter(|f| open[*f]).flat_map(|f| &weights[f]) {
@@ -37,17 +44,14 @@ pub fn water_filling(problem: &Problem) -> Vec<f64> {
         if step == f64::MAX {
             break;
         }
-        for (f, rate) in rates.iter_mut().enumerate().filter(|(f, _)| open[*f]) {
-            *rate += step;
-            debug_assert!(!weights[f].is_empty());
-        }
+        rates.iter_mut().zip(&open).filter(|(_, open)| **open).for_each(|(rate, _)| *rate += step);
         // A link is full if it determined the step; compare before subtracting, which would lose digits.
         let full: Vec<bool> = left.iter().zip(&loads).map(|(c, w)| *w > 0.0 && c / w <= step * (1.0 + 1e-12)).collect();
         for ((left, load), full) in left.iter_mut().zip(&loads).zip(&full) {
             *left = if *full { 0.0 } else { *left - load * step };
         }
-        for (open, weights) in open.iter_mut().zip(&weights) {
-            *open &= !weights.keys().any(|l| full[*l]);
+        for (open, weights) in open.iter_mut().zip(weights) {
+            *open &= !weights.iter().any(|(l, _)| full[*l]);
         }
     }
     rates

@@ -2,6 +2,16 @@ use super::*;
 use crate::ctx::{Rng, Trace};
 use crate::fields::FieldLayout;
 
+/// A Data of 1000 B comes after the smoothed round trip, and so many ms after the start, with a level, 0 if it has none.
+fn told(consumer: &mut Weir, flight: Flight, ms: u64, kbps: u32) {
+    let (mut rng, mut trace, mut fields) = (Rng::derive(0, &[]), Trace::default(), Fields::default());
+    fields.set(consumer.slots.rate, kbps);
+    let now = Time::ZERO + Duration::from_millis(ms);
+    let (sent, size, rtt) = (Time::ZERO, Bytes::new(1000), Some(flight.srtt));
+    let event = DataEvent { segment: 0, sent, rtt, mark: 0, size, fields: &fields, flight };
+    consumer.on_data(&event, &mut Ctx { now, rng: &mut rng, trace: &mut trace });
+}
+
 // RTT 40 ms. The first level, 8 Mbit/s, is the pace, and 4 Mbit/s within three round trips after it at once. 10 ms later
 // 100 Mbit/s count as 8, gain 10/50: 4 + 0.2 · 4 = 4.8. 110 ms later 2 Mbit/s: gain 110/150, 4.8 − 2.8 · 11/15 = 2.7467.
 // Of 1000 B: 2.7467 Mbit/s · 40 ms = 13.733 packets, times 3, plus 1.
@@ -9,16 +19,10 @@ use crate::fields::FieldLayout;
 fn the_pace_is_the_mean_of_the_levels_and_bounds_what_is_outstanding() {
     let mut layout = FieldLayout::new();
     let mut consumer = Weir::new(&Params::default(), &mut Env { layout: &mut layout });
-    let (mut rng, mut trace) = (Rng::derive(0, &[]), Trace::default());
     let flight = Flight { in_flight: 1, srtt: Duration::from_millis(40), ..Flight::default() };
     assert_eq!((consumer.window(), consumer.pacing(&flight)), (1.0, None));
     let mut told = |ms: u64, kbps: u32| {
-        let mut fields = Fields::default();
-        fields.set(consumer.slots.rate, kbps);
-        let now = Time::ZERO + Duration::from_millis(ms);
-        let (sent, size, rtt) = (Time::ZERO, Bytes::new(1000), Some(Duration::from_millis(40)));
-        let event = DataEvent { segment: 0, sent, rtt, mark: 0, size, fields: &fields, flight };
-        consumer.on_data(&event, &mut Ctx { now, rng: &mut rng, trace: &mut trace });
+        told(&mut consumer, flight, ms, kbps);
         let mut stamped = Fields::default();
         consumer.stamp(1, &mut stamped);
         (stamped.get(consumer.slots.rate), consumer.window())
@@ -37,15 +41,9 @@ fn the_pace_is_the_mean_of_the_levels_and_bounds_what_is_outstanding() {
 fn on_a_short_way_a_slot_of_headroom_is_outstanding_once_routers_have_counted_the_flow() {
     let mut layout = FieldLayout::new();
     let mut consumer = Weir::new(&Params::default(), &mut Env { layout: &mut layout });
-    let (mut rng, mut trace) = (Rng::derive(0, &[]), Trace::default());
     let flight = Flight { in_flight: 1, srtt: Duration::from_millis(1), ..Flight::default() };
-    let mut fields = Fields::default();
-    fields.set(consumer.slots.rate, 8000);
     let windows = [1, 100, 102].map(|ms| {
-        let now = Time::ZERO + Duration::from_millis(ms);
-        let (sent, size, rtt) = (Time::ZERO, Bytes::new(1000), Some(Duration::from_millis(1)));
-        let event = DataEvent { segment: 0, sent, rtt, mark: 0, size, fields: &fields, flight };
-        consumer.on_data(&event, &mut Ctx { now, rng: &mut rng, trace: &mut trace });
+        told(&mut consumer, flight, ms, 8000);
         consumer.window()
     });
     assert_eq!(windows, [4.0, 4.0, 31.0]);

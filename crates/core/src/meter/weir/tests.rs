@@ -17,6 +17,12 @@ struct Bench {
     wait: Slot,
 }
 
+/// A face without a queue, by which so many bits were offered and left.
+fn view(face: FaceId, rate: Option<Rate>, bits: u64) -> FaceView {
+    let queue = QueueView { packets: 0, bytes: Bytes::ZERO, limit: Limit::Packets(100), rate };
+    FaceView { face, local: false, rate, return_rate: rate, queue, sent_bits: bits, offered_bits: bits }
+}
+
 impl Bench {
     /// A node with a link of 10 Mbit/s and one of unknown rate.
     fn new(params: &Params) -> Bench {
@@ -31,10 +37,8 @@ impl Bench {
 
     /// A slot ends at `ms` ms after the start, by when so many bits were offered to the link and left.
     fn period(&mut self, ms: u64, bits: u64) {
-        let views = [(LINK, Some(Rate::from_mbps(10.0))), (UNKNOWN_LINK, None)].map(|(face, rate)| {
-            let queue = QueueView { packets: 0, bytes: Bytes::ZERO, limit: Limit::Packets(100), rate };
-            FaceView { face, local: false, rate, return_rate: rate, queue, sent_bits: bits, offered_bits: bits }
-        });
+        let views =
+            [(LINK, Some(Rate::from_mbps(10.0))), (UNKNOWN_LINK, None)].map(|(face, rate)| view(face, rate, bits));
         let now = Time::ZERO + Duration::from_millis(ms);
         let Bench { meter, rng, trace, .. } = self;
         meter.on_period(&views, &mut Vec::new(), &mut Ctx { now, rng, trace });
@@ -82,9 +86,7 @@ const STATED: f64 = 10e6;
 /// The capacity after each slot of 10 ms of a link of 10 Mbit/s with a queue that stands, which serves these parts of a
 /// slot's worth.
 fn capacities(parts: impl Iterator<Item = f64>) -> Vec<f64> {
-    let view = QueueView { packets: 0, bytes: Bytes::ZERO, limit: Limit::Packets(100), rate: None };
-    let (face, rate) = (LINK, Some(Rate::from_mbps(10.0)));
-    let view = FaceView { face, local: false, rate, return_rate: rate, queue: view, sent_bits: 0, offered_bits: 0 };
+    let view = view(LINK, Some(Rate::from_mbps(10.0)), 0);
     let (mut link, mut sent) = (Link::new(STATED, &view), 0.0);
     let after = parts.map(|part| {
         sent += part * 0.01 * STATED;

@@ -4,10 +4,8 @@
 //! link stop.
 
 use super::super::paths::Path;
+use super::super::waterfill;
 use super::approximation::Levels;
-
-/// A link with less of its capacity left counts as full.
-const FULL: f64 = 1e-12;
 
 /// A bound above this many per cent says nothing.
 const MOST_TOLD: f64 = 50.0;
@@ -35,7 +33,7 @@ impl Levels<'_> {
                 sum.into_iter().collect()
             })
             .collect();
-        let rates = filled(&self.capacities, &charges);
+        let rates = waterfill::fill(self.capacities.clone(), &charges);
         let least = (0..rates.len()).filter(|g| !self.closed[*g]).map(|g| rates[g]).fold(f64::INFINITY, f64::min);
         let count = |open: bool| {
             let counted = self.groups.iter().zip(&self.closed).filter(|(_, closed)| open || **closed);
@@ -52,33 +50,5 @@ impl Levels<'_> {
             carried.iter_mut().for_each(|(_, part)| *part *= rate * members.len() as f64);
         }
         (rates, carried, note)
-    }
-}
-
-/// Rates that rise together until a full link stops them. `charges` are by group, for a rate of one.
-fn filled(capacities: &[f64], charges: &[Vec<(usize, f64)>]) -> Vec<f64> {
-    let mut left = capacities.to_vec();
-    let mut rates = vec![0.0; charges.len()];
-    let mut open = vec![true; charges.len()];
-    loop {
-        let mut loads = vec![0.0; left.len()];
-        for (link, v) in (0..open.len()).filter(|g| open[*g]).flat_map(|g| &charges[g]) {
-            loads[*link] += v;
-        }
-        let ends = left.iter().zip(&loads).filter(|(_, load)| **load > 0.0).map(|(left, load)| left / load);
-        let step = ends.fold(f64::INFINITY, f64::min);
-        if step.is_infinite() {
-            return rates;
-        }
-        for (rate, _) in rates.iter_mut().zip(&open).filter(|(_, open)| **open) {
-            *rate += step;
-        }
-        for ((left, load), capacity) in left.iter_mut().zip(&loads).zip(capacities) {
-            *left = (*left - load * step).max(0.0);
-            *left = if *left <= FULL * capacity { 0.0 } else { *left };
-        }
-        for (open, charges) in open.iter_mut().zip(charges) {
-            *open &= charges.iter().all(|(l, _)| left[*l] > 0.0);
-        }
     }
 }

@@ -10,6 +10,7 @@ use super::super::certificate::{Allocation, Level};
 use super::super::error::{CertificateError, SolverError};
 use super::super::paths::{Paths, path_cost};
 use super::groups;
+use super::rest::scale;
 use super::search::Search;
 
 /// What a flow may have to gain before another proof is tried; the certificate allows 1 %.
@@ -27,6 +28,7 @@ const MULTIPLES: [f64; 3] = [1.0, 1e3, 1e6];
 struct Mend<'a> {
     problem: &'a Problem,
     paths: Paths<'a>,
+    capacities: Vec<f64>,
     search: Search,
     groups: Vec<Vec<usize>>,
     found: &'a Allocation,
@@ -47,8 +49,8 @@ pub(super) fn mend(problem: &Problem, found: &mut Allocation) -> Result<usize, S
     for (path, rate) in found.paths.iter().flatten() {
         paths.charges(path).into_iter().for_each(|(l, v)| loads[l] += v * rate);
     }
-    for (link, load) in problem.links.iter().zip(loads) {
-        let rate = link.rate.mbps();
+    let capacities: Vec<f64> = problem.links.iter().map(|l| l.rate.mbps()).collect();
+    for ((link, load), &rate) in problem.links.iter().zip(loads).zip(&capacities) {
         if load.is_nan() || load > rate * (1.0 + LOAD) {
             return Err(CertificateError::Load { link: link.name.clone(), load, rate }.into());
         }
@@ -56,7 +58,7 @@ pub(super) fn mend(problem: &Problem, found: &mut Allocation) -> Result<usize, S
     let mut search = Search::new(problem.nodes);
     let (groups, _) = groups(problem, &paths, &mut search);
     let flows: usize = groups.iter().map(Vec::len).sum();
-    let levels = Mend { problem, paths, search, groups, found }.levels();
+    let levels = Mend { problem, paths, capacities, search, groups, found }.levels();
     found.levels = levels;
     Ok(flows - found.levels.iter().map(|level| level.flows.len()).sum::<usize>())
 }
@@ -72,7 +74,7 @@ impl Mend<'_> {
         for level in &self.found.levels {
             let mut prices = vec![0.0; sum.len()];
             level.prices.iter().for_each(|(l, price)| prices[*l] = *price);
-            self.scale(&mut prices);
+            scale(&mut prices, &self.capacities);
             let mut open: Vec<usize> = level.flows.iter().map(|f| group_of[*f]).collect();
             open.sort_unstable();
             open.dedup();
@@ -86,7 +88,7 @@ impl Mend<'_> {
                     break;
                 }
                 let mut more: Vec<f64> = prices.iter().zip(&sum).map(|(own, sum)| own + multiple * sum).collect();
-                self.scale(&mut more);
+                scale(&mut more, &self.capacities);
                 let tried = self.tried(&left, &more);
                 left = self.settle(&mut levels, left, &tried, &more);
             }
@@ -116,7 +118,7 @@ impl Mend<'_> {
         let most = groups.iter().map(|g| rate(*g)).fold(0.0, f64::max) * (1.0 + EQUAL);
         let costs = self.paths.costs(prices);
         let mut paid = vec![0.0; self.groups.len()];
-        let mut excess: f64 = self.problem.links.iter().zip(prices).map(|(l, price)| l.rate.mbps() * price).sum();
+        let mut excess: f64 = self.capacities.iter().zip(prices).map(|(c, price)| c * price).sum();
         for g in (0..self.groups.len()).filter(|g| rate(*g) <= most) {
             let flow = self.groups[g][0];
             let known = self.found.paths[flow].iter().map(|(path, _)| path_cost(path, &costs));
@@ -129,11 +131,5 @@ impl Mend<'_> {
             excess -= paid[g] * self.groups[g].len() as f64;
         }
         Tried { excess, paid: groups.iter().map(|g| paid[*g]).collect() }
-    }
-
-    /// Scales prices so that all capacities are worth one.
-    fn scale(&self, prices: &mut [f64]) {
-        let worth: f64 = self.problem.links.iter().zip(&*prices).map(|(l, price)| l.rate.mbps() * price).sum();
-        prices.iter_mut().for_each(|price| *price /= worth);
     }
 }

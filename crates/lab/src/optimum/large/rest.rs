@@ -179,7 +179,7 @@ impl Levels<'_> {
 }
 
 /// Scales prices so that all capacities are worth one.
-fn scale(prices: &mut [f64], capacities: &[f64]) {
+pub(super) fn scale(prices: &mut [f64], capacities: &[f64]) {
     let worth: f64 = prices.iter().zip(capacities).map(|(price, c)| price * c).sum();
     prices.iter_mut().for_each(|price| *price /= worth);
 }
