@@ -42,11 +42,15 @@ const STRETCH: usize = 32;
 /// The first values of a histogram that are kept singly: fewer take less memory so.
 const SINGLY: usize = 256;
 
+/// Later values that are kept before they are counted together. Counts are far memory in a large network: a packet
+/// that is counted at once waits for them twice, for the stretch and for its counts.
+const TOGETHER: usize = 64;
+
 /// Counts by bucket. A large network has a histogram for each of its many links and consumers: the buckets of the first
 /// values are kept as they come, then stretches of buckets that have counts take memory, as values are near each other.
 #[derive(Clone, Debug, Default, PartialEq, ndnweir_state::Value)]
 pub(super) struct Buckets {
-    /// Buckets of single values, up to [`SINGLY`].
+    /// Buckets of values that are not counted yet, up to [`SINGLY`], later to [`TOGETHER`].
     few: Vec<u32>,
     /// The first stretch that has memory, if any has.
     first: usize,
@@ -57,22 +61,22 @@ pub(super) struct Buckets {
 impl Buckets {
     /// Adds one to a bucket.
     pub(super) fn count(&mut self, at: usize) {
-        if !self.stretches.is_empty() {
-            self.add(at, 1);
-        } else if self.few.len() < SINGLY {
-            self.few.push(at as u32);
-        } else {
+        let room = if self.stretches.is_empty() { SINGLY } else { TOGETHER };
+        if self.few.len() >= room {
             self.spread();
-            self.add(at, 1);
+            self.few.reserve_exact(TOGETHER);
         }
+        self.few.push(at as u32);
     }
 
-    /// Moves the single values to the counts.
+    /// Counts the values that are kept singly.
     #[cold]
     #[inline(never)]
     fn spread(&mut self) {
-        for at in std::mem::take(&mut self.few) {
-            self.add(at as usize, 1);
+        let mut few = std::mem::take(&mut self.few);
+        few.drain(..).for_each(|at| self.add(at as usize, 1));
+        if few.capacity() <= TOGETHER {
+            self.few = few;
         }
     }
 
@@ -123,10 +127,15 @@ impl Buckets {
     /// The bucket that the `q`-quantile of `all` values is in, by the nearest-rank rule.
     pub(super) fn nearest_rank(&self, all: u64, q: f64) -> Option<usize> {
         let rank = ((q * all as f64).ceil() as u64).min(all).max(1);
-        if !self.few.is_empty() {
+        if self.stretches.is_empty() {
             let mut few = self.few.clone();
             few.sort_unstable();
             return few.get(rank as usize - 1).map(|at| *at as usize);
+        }
+        if !self.few.is_empty() {
+            let mut counted = self.clone();
+            counted.spread();
+            return counted.nearest_rank(all, q);
         }
         let mut seen = 0;
         self.stretches().find_map(|(first, counts)| {
@@ -264,12 +273,13 @@ mod tests {
 
     #[test]
     fn a_quantile_is_the_same_whether_values_are_kept_singly_or_counted() {
-        for n in [1, 2, SINGLY as u64 - 1, SINGLY as u64, SINGLY as u64 + 1, 1000] {
+        for n in [1, 2, SINGLY as u64 - 1, SINGLY as u64, SINGLY as u64 + 1, (SINGLY + TOGETHER) as u64 + 1, 1000] {
             let (mut histogram, mut counted) = (Histogram::new(), Histogram::new());
             let durations = || (0..n).map(|i| Duration::from_nanos(i * 7919 % n * 1_000_003));
             durations().for_each(|duration| histogram.record(duration));
             counted.merge(&histogram);
-            assert_eq!(histogram.buckets.few.is_empty(), n > SINGLY as u64);
+            assert_eq!(histogram.buckets.stretches.is_empty(), n <= SINGLY as u64);
+            counted.buckets.spread();
             assert!(counted.buckets.few.is_empty() && counted.buckets.total() == n && histogram.buckets.total() == n);
             for q in [0.0, 0.3, 0.5, 0.99, 1.0] {
                 assert_eq!(histogram.quantile(q), counted.quantile(q), "{n}, {q}");
