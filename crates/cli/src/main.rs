@@ -7,6 +7,8 @@ mod control_args;
 mod failure;
 mod interrupt;
 mod judge_args;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod large_pages;
 #[cfg(feature = "network")]
 mod manage_args;
 #[cfg(feature = "network")]
@@ -37,6 +39,8 @@ fn main() -> ExitCode {
         }
         error.exit()
     });
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    large_pages::begin_anew(&cli.command);
     match commands::dispatch(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),

@@ -7,6 +7,7 @@ mod information;
 #[cfg(feature = "network")]
 mod install;
 mod judge;
+mod large_pages;
 #[cfg(feature = "pack")]
 mod pack;
 mod report;

@@ -125,6 +125,12 @@ impl Running {
         self.memory.fetch_max(now, Ordering::Relaxed).max(now)
     }
 
+    /// The variables that it was started with.
+    pub fn environment(&self) -> String {
+        let bytes = std::fs::read(format!("/proc/{}/environ", self.child.id())).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
     /// Waits for its end.
     pub fn end(mut self) -> Ended {
         wait_for("the program to end", || {
