@@ -3,7 +3,7 @@
 use super::html::document;
 use super::svg::escape;
 use super::tables::html;
-use ndnweir_lab::results::{CaseResults, Error, File, SeriesOf, files, from_files, write_folder};
+use ndnweir_lab::results::{CaseResults, Error, NewFolder, SeriesOf};
 use std::path::Path;
 
 fn page(results: &CaseResults) -> String {
@@ -33,26 +33,16 @@ fn page(results: &CaseResults) -> String {
 /// Writes a folder with `report.html` and `summary.json` of all cases and, in `cases/`, a result folder for each case.
 ///
 /// # Errors
-/// See [`write_folder`] and [`crate::write`].
+/// See [`NewFolder`] and [`crate::write`].
 pub fn write_cases(results: &CaseResults, dir: &Path, series: SeriesOf) -> Result<(), Error> {
-    let mut all: Vec<File> = vec![
-        ("summary.json".to_owned(), results.to_summary().into_bytes()),
-        ("report.html".to_owned(), page(results).into_bytes()),
-    ];
-    let mut unreadable = None;
+    let mut folder = NewFolder::begin(dir)?;
+    folder.write("summary.json", |out| results.write_summary(out));
+    folder.write("report.html", |out| out.write_all(page(results).as_bytes()));
+    let mut stored = Ok(());
     for (i, case) in results.cases.iter().enumerate() {
-        let mut own = files(&case.comparison, series);
-        // Drawn from the stored results, so that drawing again gives the same bytes.
-        let drawn = match from_files(&own) {
-            Ok(stored) => super::drawn(&stored),
-            Err(error) => {
-                unreadable = Some(error);
-                super::drawn(&case.comparison)
-            }
-        };
-        own.extend(drawn);
-        all.extend(own.into_iter().map(|(name, bytes)| (format!("{}/{name}", results.folder(i)), bytes)));
+        let own = super::write_to(&case.comparison, series, &format!("{}/", results.folder(i)), &mut folder);
+        stored = stored.and(own);
     }
-    write_folder(dir, &all)?;
-    unreadable.map_or(Ok(()), Err)
+    folder.finish()?;
+    stored
 }

@@ -40,9 +40,7 @@ pub use fetch::fetches;
 pub use svg::Figure;
 pub use sweep::{NoSweep, sweep_figures, sweep_page};
 
-use ndnweir_lab::results::{
-    Comparison, Error, SeriesOf, aggregate, files, from_files, read, replace_files, write_folder,
-};
+use ndnweir_lab::results::{Comparison, Error, NewFolder, SeriesOf, aggregate, read, replace_files, store};
 use std::path::Path;
 
 /// All figures of a comparison.
@@ -68,14 +66,23 @@ fn drawn(comparison: &Comparison) -> Vec<(String, Vec<u8>)> {
 /// Writes a result folder: `report.html`, `summary.json`, `series/`, `figures/`.
 ///
 /// # Errors
-/// See [`write_folder`]; all files that could be written are kept. Results that cannot be read back are an error too,
+/// See [`NewFolder`]; all files that could be written are kept. Results that cannot be read back are an error too,
 /// after all of them are written.
 pub fn write(comparison: &Comparison, dir: &Path, series: SeriesOf) -> Result<(), Error> {
-    let mut all = files(comparison, series);
+    let mut folder = NewFolder::begin(dir)?;
+    let stored = write_to(comparison, series, "", &mut folder);
+    folder.finish()?;
+    stored
+}
+
+/// Writes results and their report below `prefix`. An error is one of reading back.
+fn write_to(comparison: &Comparison, series: SeriesOf, prefix: &str, folder: &mut NewFolder) -> Result<(), Error> {
+    store(comparison, series, prefix, folder);
     // Drawn from the stored results, so that drawing again gives the same bytes.
-    let stored = from_files(&all);
-    all.extend(drawn(stored.as_ref().unwrap_or(comparison)));
-    write_folder(dir, &all)?;
+    let stored = folder.read_back(prefix);
+    for (name, bytes) in drawn(stored.as_ref().unwrap_or(comparison)) {
+        folder.write(&format!("{prefix}{name}"), |out| out.write_all(&bytes));
+    }
     stored.map(drop)
 }
 

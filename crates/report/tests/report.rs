@@ -1,7 +1,7 @@
 //! Reports end to end on made-up observations.
 
 use crate::report_synthetic::{comparison, dumbbell};
-use ndnweir_lab::results::{self, Comparison, SeriesOf, Sort};
+use ndnweir_lab::results::{self, Comparison, NewFolder, SeriesOf, Sort};
 use ndnweir_lab::text_table::TableStyle;
 use ndnweir_report as report;
 use std::path::{Path, PathBuf};
@@ -44,6 +44,15 @@ fn entries(dir: &Path) -> Vec<String> {
         std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
+}
+
+/// Bytes of all files below a folder.
+fn contents_size(dir: &Path) -> u64 {
+    let below = |entry: std::io::Result<std::fs::DirEntry>| {
+        let entry = entry.unwrap();
+        if entry.path().is_dir() { contents_size(&entry.path()) } else { entry.metadata().unwrap().len() }
+    };
+    std::fs::read_dir(dir).unwrap().map(below).sum()
 }
 
 #[test]
@@ -176,8 +185,10 @@ fn the_page_refers_to_nothing_outside_and_escapes_names() {
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", figure.id);
         assert_eq!(svg.matches("<g ").count(), svg.matches("</g>").count(), "{}", figure.id);
     }
-    let files = results::files(&case, SeriesOf::All);
-    assert_eq!(results::from_files(&files).unwrap().schemes(), ["<i>x", "a,\"b\""]);
+    let root = temp("names");
+    report::write(&case, &root.join("out"), SeriesOf::All).unwrap();
+    assert_eq!(results::read(&root.join("out")).unwrap().schemes(), ["<i>x", "a,\"b\""]);
+    std::fs::remove_dir_all(root).unwrap();
 }
 
 #[test]
@@ -367,15 +378,20 @@ fn ring(nodes: usize, bins: usize) -> Comparison {
 #[test]
 fn a_folder_of_1_200_consumers_has_less_than_10_mb_and_every_link_in_its_summary() {
     let mut case = ring(1200, 100);
-    let size = |case: &Comparison| results::files(case, SeriesOf::First).iter().map(|f| f.1.len()).sum::<usize>();
-    let whole = size(&case);
-    case.thin_series();
     let root = temp("large");
     let dir = root.join("out");
+    let size = |case: &Comparison| {
+        let mut folder = NewFolder::begin(&root.join("stored")).unwrap();
+        results::store(case, SeriesOf::First, "", &mut folder);
+        folder.finish().unwrap();
+        contents_size(&root.join("stored"))
+    };
+    let whole = size(&case);
+    case.thin_series();
     report::write(&case, &dir, SeriesOf::First).unwrap();
     assert_eq!(entries(&dir), ["figures", "report.html", "series", "summary", "summary.json"]);
     let page = std::fs::read_to_string(dir.join("report.html")).unwrap();
-    let total = size(&case) + 2 * page.len();
+    let total = size(&case) + 2 * page.len() as u64;
     assert!(whole > 30_000_000 && total < 10_000_000, "{total} of {whole}");
     let back = results::read(&dir).unwrap();
     assert_eq!((back.runs[0].links.len(), back.runs[0].nodes.len()), (2400, 1200));

@@ -1,11 +1,12 @@
 //! Results of a scenario with several cases.
 
-use super::json::{Document, write};
+use super::json::{Document, text, write};
 use super::table::{headings, overview};
 use super::{Comparison, Repeat};
 use crate::text_table::{Column, Row, TableStyle, TextTable, Tone};
 use serde::Serialize;
 use serde_json::ser::PrettyFormatter;
+use std::io::{self, Write};
 
 /// One case.
 #[derive(Clone, Debug)]
@@ -33,7 +34,7 @@ struct CaseDocument<'a> {
     set: &'a [String],
     folder: String,
     #[serde(flatten)]
-    document: Document,
+    document: Document<'a>,
 }
 
 #[derive(Serialize)]
@@ -55,14 +56,20 @@ impl CaseResults {
 
     /// `summary.json` of all cases: for each case its name, overrides and folder, and the content of its own document.
     pub fn to_summary(&self) -> String {
-        let case = |(i, case): (usize, &'_ CaseResult)| (i, case.comparison.document());
-        let documents = self.cases.iter().enumerate().map(case);
-        let cases = documents.map(|(i, document)| {
-            let CaseResult { name, set, .. } = &self.cases[i];
-            CaseDocument { name, set, folder: self.folder(i), document }
+        text(|out| self.write_summary(out))
+    }
+
+    /// Writes [`CaseResults::to_summary`].
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_summary(&self, out: &mut dyn Write) -> io::Result<()> {
+        let cases = self.cases.iter().enumerate().map(|(i, case)| {
+            let CaseResult { name, set, comparison } = case;
+            CaseDocument { name, set, folder: self.folder(i), document: comparison.document() }
         });
         let format = super::json::FORMAT;
-        write(&CasesDocument { format, cases: cases.collect(), repeat: &self.repeat }, PrettyFormatter::new())
+        write(&CasesDocument { format, cases: cases.collect(), repeat: &self.repeat }, PrettyFormatter::new(), out)
     }
 
     /// Headings, and a row for each case and scheme: the case, the scheme, then as in the table of one case.

@@ -5,7 +5,7 @@
 
 use super::{Comparison, Error, Rows, Run, SeriesKind, number};
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::io::{self, Write};
 
 const REMEDY: &str = "restore the file, or delete it to draw the report without these series";
 
@@ -21,29 +21,36 @@ pub(crate) fn quoted(name: &str) -> String {
     if name.contains([',', '"']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name }
 }
 
-/// The table of all given runs; `None` if none of them has it.
-pub(super) fn write<'a>(runs: impl Iterator<Item = &'a Run>, kind: SeriesKind) -> Option<String> {
-    let mut out = header(kind);
-    out.push('\n');
-    let empty = out.len();
+/// The file of a table in a result folder.
+pub(super) fn file(kind: SeriesKind) -> String {
+    format!("series/{}.csv", kind.name())
+}
+
+/// Whether a table has rows.
+pub(super) fn has_rows(runs: &[&Run], kind: SeriesKind) -> bool {
+    let bins = |rows: &Rows| rows.columns.first().map_or(0, Vec::len);
+    runs.iter().any(|run| run.series.table(kind).iter().any(|rows| bins(rows) > 0))
+}
+
+/// Writes the table of all given runs.
+pub(super) fn write(runs: &[&Run], kind: SeriesKind, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", header(kind))?;
     for run in runs {
         let scheme = quoted(&run.scheme);
         for rows in run.series.table(kind) {
             let keys: String = rows.key.iter().map(|k| quoted(k) + ",").collect();
             for bin in 0..rows.columns.first().map_or(0, Vec::len) {
                 let at = number::text(bin as f64 * run.series.bin_s, 9);
-                let _ = write!(out, "{scheme},{},{at},{}", run.seed, keys);
+                write!(out, "{scheme},{},{at},{keys}", run.seed)?;
                 for (i, column) in rows.columns.iter().enumerate() {
-                    if i > 0 {
-                        out.push(',');
-                    }
-                    out.push_str(&number::text(column.get(bin).copied().unwrap_or(f64::NAN), 6));
+                    let comma = if i > 0 { "," } else { "" };
+                    write!(out, "{comma}{}", number::text(column.get(bin).copied().unwrap_or(f64::NAN), 6))?;
                 }
-                out.push('\n');
+                writeln!(out)?;
             }
         }
     }
-    (out.len() > empty).then_some(out)
+    Ok(())
 }
 
 /// The fields of a line; `None` if a quote is not closed or is followed by anything but a comma.

@@ -5,6 +5,7 @@ use super::subjects::Subjects;
 use super::{Aggregate, Comparison, Error, MANY, Optimum, Repeat, Run, ScenarioInfo, number};
 use serde::{Deserialize, Serialize};
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// Version of the format; a reader rejects newer versions.
@@ -12,7 +13,7 @@ pub(super) const FORMAT: u32 = 1;
 
 /// The stored form of a [`Comparison`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Document {
+pub struct Document<'a> {
     /// Version of the format.
     pub format: u32,
     /// The scenario.
@@ -21,7 +22,7 @@ pub struct Document {
     #[serde(default)]
     pub partial: bool,
     /// Every run.
-    pub runs: Vec<Run>,
+    pub runs: Vec<Cow<'a, Run>>,
     /// The optimum.
     pub optimum: Optimum,
     /// Mean, spread and number over the seeds of each scheme.
@@ -36,12 +37,14 @@ pub struct Document {
 }
 
 impl Comparison {
-    pub(super) fn document(&self) -> Document {
-        let outside = || Subjects::ALL.into_iter().filter(|subjects| subjects.are_many(self));
-        let mut runs = self.runs.clone();
-        for run in &mut runs {
-            outside().for_each(|subjects| subjects.clear(run));
-        }
+    pub(super) fn document(&self) -> Document<'_> {
+        let outside: Vec<Subjects> = Subjects::ALL.into_iter().filter(|subjects| subjects.are_many(self)).collect();
+        let stored = |run| {
+            let mut stored: Cow<'_, Run> = Cow::Borrowed(run);
+            outside.iter().for_each(|subjects| subjects.clear(stored.to_mut()));
+            stored
+        };
+        let runs = self.runs.iter().map(stored).collect();
         Document {
             format: FORMAT,
             scenario: self.scenario.clone(),
@@ -57,10 +60,15 @@ impl Comparison {
     /// `summary.json`, and the output of `--json`: it does not depend on the machine, the time or the number of
     /// threads.
     pub fn to_summary(&self) -> String {
+        text(|out| self.write_summary(out))
+    }
+
+    /// Writes [`Comparison::to_summary`].
+    pub(super) fn write_summary(&self, out: &mut dyn Write) -> io::Result<()> {
         match self.is_large() {
             // Without indentation it is half as long.
-            true => write(&self.document(), CompactFormatter),
-            false => write(&self.document(), PrettyFormatter::new()),
+            true => write(&self.document(), CompactFormatter, out),
+            false => write(&self.document(), PrettyFormatter::new(), out),
         }
     }
 
@@ -78,13 +86,17 @@ impl Comparison {
     }
 }
 
-pub(super) fn write<T: Serialize, F: Formatter>(value: &T, formatter: F) -> String {
+/// What is written to memory.
+pub(super) fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> String {
     let mut bytes = Vec::new();
-    let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, Fixed(formatter));
     // Writing plain data to memory cannot fail; if it did, the reader would report the truncated document.
-    let _ = value.serialize(&mut serializer);
-    bytes.push(b'\n');
+    let _ = write(&mut bytes);
     String::from_utf8(bytes).unwrap_or_default()
+}
+
+pub(super) fn write<T: Serialize, F: Formatter>(value: &T, formatter: F, out: &mut dyn Write) -> io::Result<()> {
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, Fixed(formatter)))?;
+    out.write_all(b"\n")
 }
 
 /// Reads a document; `path` is used in error messages.
@@ -117,7 +129,7 @@ pub fn parse_document(text: &str, path: &str) -> Result<Comparison, Error> {
     let document: Document = serde_json::from_str(text).map_err(|e| damaged(e.to_string(), REMEDY))?;
     Ok(Comparison {
         scenario: document.scenario,
-        runs: document.runs,
+        runs: document.runs.into_iter().map(Cow::into_owned).collect(),
         optimum: document.optimum,
         repeat: document.repeat.unwrap_or_default(),
         partial: document.partial,

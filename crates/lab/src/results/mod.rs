@@ -12,6 +12,7 @@ mod csv;
 mod flows;
 mod folder;
 mod json;
+mod new_folder;
 mod nodes;
 mod number;
 mod optimum;
@@ -19,6 +20,7 @@ mod repeat;
 mod scenario;
 mod series;
 mod shell;
+mod store;
 mod subjects;
 mod table;
 pub mod tables;
@@ -31,12 +33,10 @@ pub use control::{ControlRun, SWITCH, SwitchRun};
 pub use cross::CrossRun;
 pub(crate) use csv::quoted;
 pub use flows::{FlowsInfo, FlowsRun, SizeClassRun, Slowdown};
-pub use folder::{
-    FILES, File, MAX_FOLDERS, SeriesOf, command, files, free_folder, from_files, may_write, numbered, read,
-    replace_files, write_folder,
-};
+pub use folder::{FILES, File, MAX_FOLDERS, command, free_folder, may_write, numbered, read, replace_files};
 pub(crate) use folder::{WRITING, io_error, sibling};
 pub use json::{Document, parse_document};
+pub use new_folder::{NewFolder, write_folder};
 pub use nodes::NodeRun;
 pub(crate) use number::text as number_text;
 pub use number::{mean_sd, significant};
@@ -46,6 +46,7 @@ pub use scenario::{ConsumerInfo, EventInfo, LinkInfo, NodeInfo, ScenarioInfo};
 pub use series::{Rows, Series, SeriesKind};
 pub use shell::{shell_word, shell_words};
 use std::borrow::Cow;
+pub use store::{SeriesOf, store};
 pub use table::{Sort, ceilings, overview, table};
 pub use thin::MANY;
 

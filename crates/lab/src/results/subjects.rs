@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 
 /// What has a file of its own in a large network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,16 +47,16 @@ impl Subjects {
         }
     }
 
-    /// The content of the file.
-    pub(super) fn write(self, comparison: &Comparison) -> String {
-        let mut out = String::new();
+    /// Writes the file.
+    pub(super) fn write(self, comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+        let mut first = true;
         for run in &comparison.runs {
             match self {
-                Subjects::Links => run.links.iter().for_each(|link| line(&mut out, run, link)),
-                Subjects::Nodes => run.nodes.iter().for_each(|node| line(&mut out, run, node)),
+                Subjects::Links => run.links.iter().try_for_each(|link| line(out, &mut first, run, link))?,
+                Subjects::Nodes => run.nodes.iter().try_for_each(|node| line(out, &mut first, run, node))?,
             }
         }
-        out
+        Ok(())
     }
 
     /// Reads the file back into the runs.
@@ -93,17 +94,17 @@ impl Subjects {
 }
 
 /// Adds a line, and before the first the names of the columns.
-fn line<T: Serialize>(out: &mut String, run: &Run, subject: &T) {
+fn line<T: Serialize>(out: &mut dyn Write, first: &mut bool, run: &Run, subject: &T) -> io::Result<()> {
     let mut values = BTreeMap::new();
     // Plain data become a value without fail; if not, the reader would report the missing columns.
     flatten("", &serde_json::to_value(subject).unwrap_or_default(), &mut values);
     let name = values.remove("name").unwrap_or_default();
-    if out.is_empty() {
+    if std::mem::take(first) {
         let columns: Vec<&str> = values.keys().map(String::as_str).collect();
-        *out = format!("scheme,seed,name,{}\n", columns.join(","));
+        writeln!(out, "scheme,seed,name,{}", columns.join(","))?;
     }
     let numbers: Vec<String> = values.into_values().collect();
-    out.push_str(&format!("{},{},{},{}\n", quoted(&run.scheme), run.seed, quoted(&name), numbers.join(",")));
+    writeln!(out, "{},{},{},{}", quoted(&run.scheme), run.seed, quoted(&name), numbers.join(","))
 }
 
 /// The fields of an object, those of objects in it as `outer.inner`.
@@ -163,7 +164,8 @@ fn parsed<T: DeserializeOwned>(value: Value) -> Result<T, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{Drops, LinkRun, NodeRun};
+    use crate::results::{Drops, LinkRun, NewFolder, NodeRun, SeriesOf, json, store};
+    use std::path::Path;
 
     fn comparison() -> Comparison {
         let link = |i: usize| LinkRun {
@@ -194,24 +196,30 @@ mod tests {
         );
         let metrics = document["aggregates"][0]["metrics"].as_object().unwrap();
         assert!(metrics.contains_key("goodput_mbps") && metrics.keys().all(|name| !name.starts_with("links.")));
-        let files = crate::results::files(&all, crate::results::SeriesOf::First);
-        let names: Vec<&str> = files.iter().map(|file| file.0.as_str()).collect();
-        assert_eq!(names, ["summary.json", "summary/links.csv", "summary/nodes.csv"]);
-        let text = std::str::from_utf8(&files[1].1).unwrap();
+        let (root, again) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let stored = |comparison: &Comparison, dir: &Path| {
+            let mut folder = NewFolder::begin(dir).unwrap();
+            store(comparison, SeriesOf::First, "", &mut folder);
+            let back = folder.read_back("").unwrap();
+            folder.finish().unwrap();
+            let files = ["summary.json", "summary/links.csv", "summary/nodes.csv"];
+            (back, files.map(|name| std::fs::read_to_string(dir.join(name)).unwrap()))
+        };
+        let (back, files) = stored(&all, root.path());
+        let text = &files[1];
         assert!(text.starts_with("scheme,seed,name,drops.bound,drops.down,"), "{text:.80}");
         assert_eq!(text.lines().count(), 1 + 2 * 257);
-        let back = crate::results::from_files(&files).unwrap();
         assert_eq!((back.runs[1].links.len(), back.runs[1].nodes.len()), (257, 257));
         assert_eq!(back.runs[1].nodes, all.runs[1].nodes);
         let (link, was) = (&back.runs[1].links[1], &all.runs[1].links[1]);
         assert_eq!(*link, LinkRun { utilization: 0.333_333_333, ..was.clone() });
-        assert_eq!(crate::results::files(&back, crate::results::SeriesOf::First), files);
+        assert!(stored(&back, again.path()).1 == files, "what was read back is stored as it was");
     }
 
     #[test]
     fn damaged_files_are_rejected_with_the_line() {
         let all = comparison();
-        let text = Subjects::Nodes.write(&all);
+        let text = json::text(|out| Subjects::Nodes.write(&all, out));
         let fault = |text: &str| {
             let mut empty = all.clone();
             Subjects::ALL.into_iter().for_each(|subjects| empty.runs.iter_mut().for_each(|run| subjects.clear(run)));
