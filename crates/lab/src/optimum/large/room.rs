@@ -18,12 +18,14 @@ use super::{Large, Outcome};
 use ndnweir_core::units::Rate;
 
 /// The part of a link by which its room may differ from what Interests take when the repetition ends, as much as a link
-/// may be too full in a certificate; and the largest number of networks.
+/// may be too full in a certificate; by which it may differ in an estimate; and the largest number of networks.
 const CLOSE: f64 = 1e-3;
-const MAX_ROUNDS: usize = 10;
-/// What of the difference is corrected, relative to the last time: where it changes its sign, and elsewhere.
+const NEAR: f64 = 1e-2;
+const MAX_ROUNDS: usize = 8;
+/// The number of networks without less difference after which the repetition ends.
+const IN_VAIN: usize = 2;
+/// The part of the difference that is corrected falls by this factor where its sign changes.
 const LESS: f64 = 0.5;
-const MORE: f64 = 1.5;
 /// The number of ties that are tried for a network, if the simplex loses its digits.
 const TIES: u64 = 4;
 
@@ -42,14 +44,17 @@ pub(super) fn outcome(problem: &Problem, groups: &[Vec<usize>], start: &Start, m
         return None;
     }
     let Roomy { found, data, error } = roomy(problem, groups, start, most).ok()?;
+    if error > NEAR {
+        return None;
+    }
     let every = (found.levels.len() * problem.flows.len()).div_ceil(MAX_SEARCHES);
     if !found.check(&data, every).is_ok_and(|gain| gain <= MAX_GAIN) {
         return None;
     }
-    let mut note =
-        "links have room for the Interests that cross them, and flows compete with their Data alone; then no \
-                    flow can gain 1 % without lowering one that has no more"
-            .to_string();
+    let mut note = String::from(
+        "links have room for the Interests that cross them, and flows compete with their Data alone; then no flow can \
+         gain 1 % without lowering one that has no more",
+    );
     if error > CLOSE {
         note += &format!(" (the room differs by up to {:.1} % of a link from what Interests take)", 100.0 * error);
     }
@@ -68,7 +73,7 @@ pub(in super::super) fn roomy(
     data.sizes.interest_wire_bytes = 0;
     let mut room = vec![0.0; problem.links.len()];
     let (mut part, mut before) = (vec![1.0f64; room.len()], room.clone());
-    let (mut left, mut last, mut best): (u64, u64, Option<Roomy>) = (most, 0, None);
+    let (mut left, mut last, mut in_vain, mut best) = (most, 0, 0, None);
     for _ in 0..MAX_ROUNDS {
         if last > left {
             break;
@@ -89,7 +94,8 @@ pub(in super::super) fn roomy(
         let taken = interests(problem, &found.paths);
         let error = |((taken, room), link): ((&f64, &f64), &DirectedLink)| match link.rate.mbps() {
             0.0 => 0.0,
-            rate => (taken - room).abs() / rate,
+            // Interests alone may be more than a link carries, whatever its room.
+            rate => (taken - room).abs().max(taken - rate) / rate,
         };
         let error = taken.iter().zip(&room).zip(&problem.links).map(error).fold(0.0, f64::max);
         for (members, known) in groups.iter().zip(&mut start.paths) {
@@ -97,15 +103,18 @@ pub(in super::super) fn roomy(
             let new: Vec<Path> = new.map(|(path, _)| path.clone()).collect();
             known.extend(new);
         }
-        if best.as_ref().is_none_or(|best| error < best.error) {
+        if best.as_ref().is_none_or(|best: &Roomy| error < best.error) {
             best = Some(Roomy { found, data: data.clone(), error });
+            in_vain = 0;
+        } else {
+            in_vain += 1;
         }
-        if error <= CLOSE {
+        if error <= CLOSE || in_vain == IN_VAIN {
             break;
         }
         for (l, room) in room.iter_mut().enumerate() {
             let change = taken[l] - *room;
-            part[l] = if change * before[l] < 0.0 { LESS * part[l] } else { (MORE * part[l]).min(1.0) };
+            part[l] *= if change * before[l] < 0.0 { LESS } else { 1.0 };
             before[l] = change;
             *room += part[l] * change;
         }
