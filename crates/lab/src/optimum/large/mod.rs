@@ -12,7 +12,8 @@
 //!
 //! A network in which this takes more than a part of the allowed work is started again with the many paths and the
 //! costs that an interior-point method gives ([`interior`]): where most links end full, that saves most steps. With
-//! more than [`MAX_FLOWS`] flows it is approximated instead ([`approximation`]).
+//! more than 450 flows it is approximated instead ([`approximation`]). Where Interests couple the next hops of routing
+//! too strongly for a proof, links have room for them instead ([`room`]). [`outcome`] has the order.
 //!
 //! Links are wider than they are by fractions of up to [`MAX_EXCESS`], all different, which breaks ties. Rates are
 //! those of the wider links, so they exceed the exact ones by about as much; [`super::certificate`] judges them with
@@ -40,7 +41,7 @@ use super::draws::Draws;
 use super::error::SolverError;
 use super::paths::{Path, Paths};
 use factors::Factors;
-use groups::{groups, narrowness};
+use groups::narrowness;
 use interior::Start;
 pub(super) use outcome::{Outcome, outcome};
 #[cfg(test)]
