@@ -65,6 +65,9 @@ pub enum SolverError {
         /// The rate reached, in 10⁶ bit/s.
         level: f64,
     },
+    /// Interests compete with Data: prices of links differ by more than numbers can hold.
+    #[error("the Interests of some flows limit others too strongly for a proof")]
+    Interests,
     /// The basis of the simplex has no inverse.
     #[error("the basis is singular")]
     Singular,

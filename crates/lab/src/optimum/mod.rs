@@ -322,10 +322,23 @@ impl Problem {
     /// Rates and paths of an allocation with a valid certificate; without one, those of linear programs if the network
     /// is small, or an estimate, and what is known about it, if it is large.
     fn proved(&self) -> Result<Rates, SolverError> {
-        let outcome = match self.is_large() {
-            true => large::outcome(self, MAX_WORK),
-            false => large::Outcome { found: filling::fill(self), estimate: None },
-        };
+        if self.is_large() {
+            return self.judged(large::outcome(self, MAX_WORK));
+        }
+        match self.judged(large::Outcome { found: filling::fill(self), estimate: None }) {
+            Err(_) if self.flows.len() * self.links.len() <= MAX_SIZE_OF_PROGRAMS => {
+                let mut program = lp::Program::new(self);
+                let rates = program.max_min()?;
+                Ok((rates, program.known(), None))
+            }
+            // What loses its digits here may not there.
+            Err(_) => self.judged(large::outcome(self, MAX_WORK)),
+            found => found,
+        }
+    }
+
+    /// What was found if its certificate is valid, or else the estimate.
+    fn judged(&self, outcome: large::Outcome) -> Result<Rates, SolverError> {
         let gain = outcome.found.and_then(|found| {
             let every = (found.levels.len() * self.flows.len()).div_ceil(MAX_SEARCHES);
             Ok((found.check(self, every)?, found))
@@ -333,11 +346,6 @@ impl Problem {
         match (gain, outcome.estimate) {
             (Ok((gain, found)), _) if gain <= MAX_GAIN => Ok((found.rates, found.paths, None)),
             (_, Some((found, note))) => Ok((found.rates, found.paths, Some(note))),
-            _ if self.flows.len() * self.links.len() <= MAX_SIZE_OF_PROGRAMS => {
-                let mut program = lp::Program::new(self);
-                let rates = program.max_min()?;
-                Ok((rates, program.known(), None))
-            }
             (Ok((gain, _)), _) => Err(SolverError::Gain(gain)),
             (Err(reason), _) => Err(reason),
         }

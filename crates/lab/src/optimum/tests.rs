@@ -2,6 +2,7 @@
 
 mod large;
 mod networks;
+mod room;
 
 use super::draws::Draws;
 use super::lp::Program;

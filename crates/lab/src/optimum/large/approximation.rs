@@ -15,7 +15,7 @@ use super::super::error::SolverError;
 use super::super::paths::{Path, Paths, path_cost};
 use super::game::{Column, Game};
 #[cfg(test)]
-use super::groups;
+use super::groups::groups;
 use super::interior::{self, Start};
 use super::matrix::Parts;
 use super::search::Search;

@@ -9,7 +9,7 @@ use super::super::Problem;
 use super::super::certificate::{Allocation, Level};
 use super::super::error::{CertificateError, SolverError};
 use super::super::paths::{Paths, path_cost};
-use super::groups;
+use super::groups::groups;
 use super::rest::scale;
 use super::search::Search;
 

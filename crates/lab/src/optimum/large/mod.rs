@@ -12,7 +12,8 @@
 //!
 //! A network in which this takes more than a part of the allowed work is started again with the many paths and the
 //! costs that an interior-point method gives ([`interior`]): where most links end full, that saves most steps. With
-//! more than [`MAX_FLOWS`] flows it is approximated instead ([`approximation`]).
+//! more than 450 flows it is approximated instead ([`approximation`]). Where Interests couple the next hops of routing
+//! too strongly for a proof, links have room for them instead ([`room`]). [`outcome`] has the order.
 //!
 //! Links are wider than they are by fractions of up to [`MAX_EXCESS`], all different, which breaks ties. Rates are
 //! those of the wider links, so they exceed the exact ones by about as much; [`super::certificate`] judges them with
@@ -23,23 +24,31 @@ mod cuts;
 mod estimate;
 mod factors;
 mod game;
+mod groups;
 mod interior;
 mod matrix;
 mod mend;
+mod outcome;
 mod places;
 mod rest;
+mod room;
 mod search;
 mod steps;
 
+use super::Problem;
 use super::certificate::{Allocation, Level};
 use super::draws::Draws;
 use super::error::SolverError;
 use super::paths::{Path, Paths};
-use super::{AllowedLinks, MAX_GAIN, Problem};
 use factors::Factors;
+use groups::narrowness;
 use interior::Start;
+pub(super) use outcome::{Outcome, outcome};
+#[cfg(test)]
+pub(super) use outcome::{exact, fill, roomy};
+#[cfg(test)]
+pub(super) use room::Roomy;
 use search::Search;
-use std::collections::BTreeMap;
 
 /// The fraction by which a link is wider at first; the smallest is half of it.
 const PERTURBATION: f64 = 1e-6;
@@ -51,23 +60,8 @@ const MAX_EXCESS: f64 = 3e-5;
 const DUAL_TOLERANCE: f64 = 1e-3;
 /// The fraction by which costs of links and of paths differ at random, so that ties are rare.
 const COST_SPREAD: f64 = 0.2;
-/// How much of a link's cost the load of earlier first paths adds; first paths spread over links.
-const LOAD_COST: f64 = 0.1;
 /// What a link costs in addition to its price in the interior-point method, of which the mean is one.
 const MIN_COST: f64 = 0.01;
-/// The part of the allowed work, one over this, after which the interior-point method is asked for paths; the part that
-/// the simplex then has; the part of that which the method may take, and the gap at which it ends.
-const FIRST_PART: u64 = 28;
-const PREPARED_PART: u64 = 4;
-const INTERIOR_PART: u64 = 2;
-const START_GAP: f64 = 1e-3;
-/// With no more paths per group than this, the simplex is tried so often, each time with this part of the work, one over
-/// it.
-const FEW_PATHS: usize = 2;
-const ATTEMPTS: u64 = 4;
-const ATTEMPT_PART: u64 = 7;
-/// The number of flows beyond which rates are approximated then.
-const MAX_FLOWS: usize = 450;
 /// No position, no group.
 const NONE: u32 = u32::MAX;
 
@@ -117,6 +111,8 @@ struct Large<'a> {
     draws: Draws,
     /// How many times the highest price of an open flow a link's price may be.
     costly: f64,
+    /// Whether the costs of paths depend on nothing else, so that similar networks have similar solutions.
+    alike: bool,
     steps: usize,
     searches: usize,
     /// Elementary operations so far, and their limit.
@@ -124,110 +120,6 @@ struct Large<'a> {
     most: u64,
     /// The group at which the next search begins.
     next: usize,
-}
-
-/// What came of the allowed work.
-pub(super) struct Outcome {
-    pub(super) found: Result<Allocation, SolverError>,
-    /// Rates that links can carry, if `found` is an error or flows are in no level, and what is known about them.
-    pub(super) estimate: Option<(Allocation, String)>,
-}
-
-/// The max-min fair allocation, within an amount of work that is counted in elementary operations.
-#[cfg(test)]
-pub(super) fn fill(problem: &Problem, most: u64) -> Result<Allocation, SolverError> {
-    outcome(problem, most).found
-}
-
-/// The max-min fair allocation, or an estimate, within an amount of work that is counted in elementary operations.
-pub(super) fn outcome(problem: &Problem, most: u64) -> Outcome {
-    let part = most / FIRST_PART;
-    let mut best = match mended(problem, exact(problem, part, false)) {
-        Ok(found) if found.1 == 0 => return Outcome { found: Ok(found.0), estimate: None },
-        result => result,
-    };
-    let paths = Paths::without_paths(problem);
-    let mut search = Search::new(problem.nodes);
-    let (groups, first) = groups(problem, &paths, &mut search);
-    let many = problem.flows.len() > MAX_FLOWS;
-    let gap = if many { approximation::START_GAP } else { START_GAP };
-    let start = interior::start(problem, &paths, &mut search, &groups, first, gap, most / INTERIOR_PART);
-    let few = start.paths.iter().map(Vec::len).sum::<usize>() <= FEW_PATHS * groups.len();
-    let mut left = most.saturating_sub(part + start.work);
-    for attempt in 0..if few || !many { ATTEMPTS } else { 0 } {
-        // Where links are not coupled, no price is too high.
-        let costly = if attempt == 0 && !many { f64::INFINITY } else { cuts::COSTLY };
-        let allowed = left / if attempt == 0 && !many { PREPARED_PART } else { ATTEMPT_PART };
-        let found = mended(problem, simplex(problem, groups.clone(), &start, costly, attempt, allowed));
-        left -= if found.is_ok() { 0 } else { allowed };
-        let unproved = |result: &Result<(Allocation, usize), SolverError>| result.as_ref().map_or(usize::MAX, |f| f.1);
-        if unproved(&found) < unproved(&best) || best.is_err() {
-            best = found;
-        }
-        if unproved(&best) == 0 {
-            break;
-        }
-    }
-    if best.is_err() && many {
-        let approximate = approximation::outcome(problem, groups, start, left);
-        match approximate.found {
-            Ok(found) if found.check(problem, 1).is_ok_and(|gain| gain <= MAX_GAIN) => {
-                return Outcome { found: Ok(found), estimate: None };
-            }
-            Ok(found) => best = mended(problem, Ok(found)),
-            Err(_) => return approximate,
-        }
-    }
-    match best {
-        Ok((found, 0)) => Outcome { found: Ok(found), estimate: None },
-        Ok((found, unproved)) => {
-            let note = format!("no proof limits {unproved} of {} flows", problem.flows.len());
-            Outcome { found: Ok(found.clone()), estimate: Some((found, note)) }
-        }
-        Err(reason) => Outcome { found: Err(reason), estimate: None },
-    }
-}
-
-/// An allocation whose proofs are mended, and the number of its flows without proof.
-fn mended(problem: &Problem, found: Result<Allocation, SolverError>) -> Result<(Allocation, usize), SolverError> {
-    let mut found = found?;
-    let unproved = mend::mend(problem, &mut found)?;
-    Ok((found, unproved))
-}
-
-/// The allocation by the simplex alone, with few paths to start from, or `prepared` by the interior-point method.
-pub(super) fn exact(problem: &Problem, most: u64, prepared: bool) -> Result<Allocation, SolverError> {
-    let mut search = Search::new(problem.nodes);
-    let paths = Paths::without_paths(problem);
-    let (groups, first) = groups(problem, &paths, &mut search);
-    let start = match prepared {
-        true => interior::start(problem, &paths, &mut search, &groups, first, START_GAP, most / INTERIOR_PART),
-        // The work of other starts contains their searches.
-        false => Start { paths: first, prices: Vec::new(), work: search.work * steps::HOP_WORK },
-    };
-    simplex(problem, groups, &start, f64::INFINITY, 0, most.saturating_sub(start.work))
-}
-
-/// The allocation by the simplex, which keeps prices below `costly`; each attempt has other ties.
-fn simplex(
-    problem: &Problem,
-    groups: Vec<Vec<usize>>,
-    start: &Start,
-    costly: f64,
-    attempt: u64,
-    most: u64,
-) -> Result<Allocation, SolverError> {
-    let capacities = problem.links.iter().map(|l| l.rate.mbps()).collect();
-    let mut large = Large::new(problem, groups, capacities, start, Search::new(problem.nodes), most)?;
-    large.costly = costly;
-    if attempt > 0 {
-        large.draws = Draws(1 + attempt);
-    }
-    let mut levels = Vec::new();
-    while let Some((_, level)) = large.level()? {
-        levels.push(level);
-    }
-    Ok(large.allocation(levels))
 }
 
 impl<'a> Large<'a> {
@@ -238,6 +130,19 @@ impl<'a> Large<'a> {
         start: &Start,
         search: Search,
         most: u64,
+    ) -> Result<Large<'a>, SolverError> {
+        Large::with(problem, groups, capacities, start, search, most, None)
+    }
+
+    /// The same, or with costs of paths that depend on nothing else and ties that depend on a number.
+    fn with(
+        problem: &'a Problem,
+        groups: Vec<Vec<usize>>,
+        capacities: Vec<f64>,
+        start: &Start,
+        search: Search,
+        most: u64,
+        ties: Option<u64>,
     ) -> Result<Large<'a>, SolverError> {
         let paths = Paths::without_paths(problem);
         let links = problem.links.len();
@@ -261,8 +166,9 @@ impl<'a> Large<'a> {
             highest: f64::INFINITY,
             link_cost: Vec::new(),
             prices: vec![0.0; rows],
-            draws: Draws(1),
+            draws: Draws(ties.unwrap_or(1)),
             costly: f64::INFINITY,
+            alike: ties.is_some(),
             steps: 0,
             searches: 0,
             work: 0,
@@ -300,7 +206,7 @@ impl<'a> Large<'a> {
         let base = self.groups.len();
         let charges = self.paths.charges(&path);
         let mut cost: f64 = charges.iter().map(|(l, weight)| weight * self.link_cost[*l]).sum();
-        cost *= 1.0 + 0.05 * COST_SPREAD * self.draws.unit();
+        cost *= 1.0 + 0.05 * COST_SPREAD * if self.alike { spread(&path) } else { self.draws.unit() };
         let own = std::iter::once((group as u32, 1.0));
         let entries: Vec<(u32, f64)> = own.chain(charges.into_iter().map(|(l, w)| ((base + l) as u32, w))).collect();
         let given: f64 = entries.iter().map(|(row, v)| v * self.prices[*row as usize]).sum();
@@ -380,53 +286,12 @@ impl<'a> Large<'a> {
     }
 }
 
-/// The rate of the fastest link over that of each link.
-fn narrowness(problem: &Problem) -> Vec<f64> {
-    let widest = problem.links.iter().map(|l| l.rate.mbps()).fold(f64::MIN_POSITIVE, f64::max);
-    problem.links.iter().map(|l| widest / l.rate.mbps().max(widest * 1e-9)).collect()
-}
-
-/// Equal flows that have paths, with their first paths.
-fn groups(problem: &Problem, paths: &Paths, search: &mut Search) -> (Vec<Vec<usize>>, Vec<Vec<Path>>) {
-    let mut equal: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-    for (f, flow) in problem.flows.iter().enumerate() {
-        equal.entry((flow.consumer, &flow.routes)).or_default().push(f);
+/// A number from zero to one for a path.
+fn spread(path: &Path) -> f64 {
+    let mut draws = Draws(path.len() as u64);
+    for hop in path {
+        draws.0 ^= *hop as u64;
+        draws.unit();
     }
-    let mut groups: Vec<Vec<usize>> = equal.into_values().collect();
-    groups.sort_unstable();
-    first_paths(problem, paths, search, &narrowness(problem), groups)
-}
-
-/// The first paths of groups, which spread over links that are not `narrow`, and the groups that have any.
-fn first_paths(
-    problem: &Problem,
-    paths: &Paths,
-    search: &mut Search,
-    narrow: &[f64],
-    groups: Vec<Vec<usize>>,
-) -> (Vec<Vec<usize>>, Vec<Vec<Path>>) {
-    let mut price = narrow.to_vec();
-    let mut found = Vec::new();
-    for members in groups {
-        let known = match &problem.flows[members[0]].routes {
-            AllowedLinks::Paths(list) => {
-                let mut list = list.clone();
-                list.sort_unstable();
-                list.dedup();
-                list
-            }
-            AllowedLinks::Any { .. } => {
-                let costs = paths.costs(&price);
-                let path = search.cheapest(problem, paths, members[0], &costs, f64::INFINITY);
-                for (link, weight) in path.iter().flat_map(|path| paths.charges(path)) {
-                    price[link] += LOAD_COST * weight * members.len() as f64 * narrow[link] * narrow[link];
-                }
-                path.into_iter().collect()
-            }
-        };
-        if !known.is_empty() {
-            found.push((members, known));
-        }
-    }
-    found.into_iter().unzip()
+    draws.unit()
 }
