@@ -6,7 +6,7 @@ use crate::results::IdealCompletion;
 use ndnweir_scenario::{Consumer, Scenario};
 use ndnweir_sim::network::Traffic;
 
-/// Limit on fetches times kinds of flows times links; beyond it, the computation would take minutes.
+/// Limit on fetches times kinds of flows times links; beyond it, the computation is not tried.
 const MAX_SIZE: usize = 10_000_000;
 
 /// The ideal completion of each finite fetch, over the next hops of the FIBs. Empty if nodes cache Data, the network

@@ -6,7 +6,7 @@
 //! includes.
 
 use super::paths::Paths;
-use super::{AllocationError, AllowedLinks, FlowDemand, Hop, Problem, water_filling};
+use super::{AllocationError, AllowedLinks, FlowDemand, Hop, Problem, ProblemError, water_filling};
 use std::collections::BTreeMap;
 
 /// A fetch.
@@ -24,6 +24,8 @@ pub struct Transfer {
 const REMAINDER_TOLERANCE: f64 = 1e-6;
 /// Limit on the combinations of flows whose rates are kept.
 const MAX_KNOWN: usize = 10_000;
+/// Limit on flows times links, added up over the combinations that are solved with several paths: some ten seconds.
+const MAX_WORK: usize = 50_000_000;
 
 impl Problem {
     /// The completion time of a fetch over a path, less the time of its Data on the narrowest link, in s: its first
@@ -142,6 +144,8 @@ struct FairRates<'a> {
     examples: Vec<&'a FlowDemand>,
     /// By how many flows of each kind there are: the rate of one, by kind.
     known: BTreeMap<Vec<usize>, Vec<f64>>,
+    /// Flows times links of what was solved so far.
+    work: usize,
 }
 
 impl<'a> FairRates<'a> {
@@ -152,7 +156,7 @@ impl<'a> FairRates<'a> {
                 examples.push(flow);
             }
         }
-        FairRates { problem, kinds, examples, known: BTreeMap::new() }
+        FairRates { problem, kinds, examples, known: BTreeMap::new(), work: 0 }
     }
 
     /// With these flows: the rate of a flow of each kind, in 10⁶ bit/s; zero where there is none.
@@ -167,7 +171,7 @@ impl<'a> FairRates<'a> {
         let mut rates = vec![0.0; counts.len()];
         if !some.flows.is_empty() {
             some.check()?;
-            let each = if some.single_paths() { water_filling(&some) } else { some.filled()?.rates };
+            let each = if some.single_paths() { water_filling(&some) } else { self.filled(&some)? };
             let kinds = counts.iter().enumerate().flat_map(|(kind, n)| std::iter::repeat_n(kind, *n));
             kinds.zip(each).for_each(|(kind, rate)| rates[kind] = rate);
         }
@@ -175,5 +179,15 @@ impl<'a> FairRates<'a> {
             self.known.insert(counts, rates.clone());
         }
         Ok(rates)
+    }
+
+    /// Rates over several paths, as long as all of them together are no more work than is allowed.
+    fn filled(&mut self, some: &Problem) -> Result<Vec<f64>, AllocationError> {
+        let (flows, links) = (some.flows.len(), some.links.len());
+        self.work = self.work.saturating_add(flows.saturating_mul(links));
+        if some.is_large() || self.work > MAX_WORK {
+            return Err(ProblemError::TooLarge { flows, links }.into());
+        }
+        Ok(some.filled()?.rates)
     }
 }
