@@ -142,8 +142,8 @@ pub struct Weir {
     changed: Time,
     next: Time,
     /// Reports to a planner.
-    #[state(each)]
-    reports: Option<NdnSieve>,
+    #[state(each, inner)]
+    reports: Option<Box<NdnSieve>>,
 }
 
 impl Component for Weir {
@@ -170,7 +170,7 @@ impl Component for Weir {
     fn new(params: &Params, env: &mut Env<'_>) -> Weir {
         let (links, changed, next) = (Vec::new(), Time::ZERO, Time::ZERO);
         let delay = HbHcm::new(&hbhcm::Params::deployed(), env);
-        let reports = params.reports.as_ref().map(|params| NdnSieve::new(params, env));
+        let reports = params.reports.as_ref().map(|params| Box::new(NdnSieve::new(params, env)));
         Weir { params: params.clone(), slots: Slots::new(env), delay, links, changed, next, reports }
     }
 }
