@@ -3,7 +3,8 @@
 use ndnweir_core::units::Rate;
 use ndnweir_lab::experiment::{optimum, physical, routed};
 use ndnweir_lab::optimum::{
-    AllowedLinks, ConsumerOptimum, DirectedLink, FlowDemand, Optimum, Problem, Sizes, Transfer,
+    AllocationError, AllowedLinks, ConsumerOptimum, DirectedLink, FlowDemand, Optimum, Problem, ProblemError, Sizes,
+    Transfer,
 };
 use ndnweir_scenario::{Scenario, Source, load};
 use std::path::Path;
@@ -184,6 +185,33 @@ fn by_hand_a_short_fetch_frees_a_link_that_others_take_over() {
     for (found, expected) in times.iter().zip([4.0, 2.0, 4.6]) {
         assert_near(found.unwrap(), expected);
     }
+}
+
+#[test]
+fn by_hand_fetches_of_one_kind_have_equal_rates_and_come_back_to_combinations_that_were_solved() {
+    // 12 and 6 Mbit/s. Three over the first link, of 12, 24 and 36 Mbit, have 4 each until 3 s; then 6 each, until the
+    // second has its 12 more at 5 s; then the third is alone for its last 12, until 6 s. From 10 s on the same with one
+    // over both links beside, of 6 Mbit: at first 3 of the four (2 s), then as before.
+    let three = [(0, 1), (0, 1), (0, 1)];
+    let problem = chain(&[12.0, 6.0], &[&three[..], &three, &[(0, 2)]].concat(), PLAIN);
+    let sizes = [12.0, 24.0, 36.0];
+    let mut transfers: Vec<Transfer> = sizes.map(|size| transfer(0.0, Some(size))).into();
+    transfers.extend(sizes.map(|size| transfer(10.0, Some(size))));
+    transfers.push(transfer(10.0, Some(6.0)));
+    assert_eq!(problem.number_of_kinds(), 2);
+    let times = problem.completion_times(&transfers).unwrap();
+    // After 2 s 6, 18 and 30 are left: 4 each for 1.5 s, 6 each for 2 s, 12 for 1 s.
+    for (found, expected) in times.iter().zip([3.0, 5.0, 6.0, 3.5, 5.5, 6.5, 2.0]) {
+        assert_near(found.unwrap(), expected);
+    }
+}
+
+#[test]
+fn more_fetches_at_once_than_can_be_solved_again_and_again_are_not_tried() {
+    // A thousand over 60 links in both directions.
+    let problem = chain(&[10.0; 60], &[(0, 60); 1000], PLAIN);
+    let found = problem.completion_times(&vec![transfer(0.0, Some(1.0)); 1000]).unwrap_err();
+    assert_eq!(found, AllocationError::Problem(ProblemError::TooLarge { flows: 1000, links: 120 }));
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod flow_set;
 mod level;
 
 use super::hbhcm::{self, HbHcm};
+use super::ndnsieve::{self, NdnSieve};
 use super::{DataIn, DataOut, InterestOut, Meter, Report};
 use crate::check;
 use crate::component::{Component, Env};
@@ -49,6 +50,8 @@ pub struct Params {
     pub smoothing: Duration,
     /// The same, in round trips.
     pub round_trips: f64,
+    /// What is reported to a planner, as [`super::ndnsieve`] does; nothing without.
+    pub reports: Option<ndnsieve::Params>,
 }
 
 impl Default for Params {
@@ -63,6 +66,7 @@ impl Default for Params {
             slot: Duration::from_millis(10),
             smoothing: Duration::from_millis(100),
             round_trips: 1.0,
+            reports: None,
         }
     }
 }
@@ -137,6 +141,9 @@ pub struct Weir {
     links: Vec<Egress>,
     changed: Time,
     next: Time,
+    /// Reports to a planner.
+    #[state(each, inner)]
+    reports: Option<Box<NdnSieve>>,
 }
 
 impl Component for Weir {
@@ -156,13 +163,15 @@ impl Component for Weir {
         check::number("catch-up", params.catch_up, 0.0, 8.0)?;
         check::number("round-trips", params.round_trips, 0.0, 1000.0)?;
         check::least("smoothing", params.smoothing, Duration::from_millis(1))?;
-        check::least("slot", params.slot, Duration::from_millis(1))
+        check::least("slot", params.slot, Duration::from_millis(1))?;
+        params.reports.as_ref().map_or(Ok(()), NdnSieve::check)
     }
 
     fn new(params: &Params, env: &mut Env<'_>) -> Weir {
         let (links, changed, next) = (Vec::new(), Time::ZERO, Time::ZERO);
         let delay = HbHcm::new(&hbhcm::Params::deployed(), env);
-        Weir { params: params.clone(), slots: Slots::new(env), delay, links, changed, next }
+        let reports = params.reports.as_ref().map(|params| Box::new(NdnSieve::new(params, env)));
+        Weir { params: params.clone(), slots: Slots::new(env), delay, links, changed, next, reports }
     }
 }
 
@@ -228,6 +237,9 @@ impl Meter for Weir {
     }
 
     fn on_data_in(&mut self, event: &mut DataIn<'_>, ctx: &mut Ctx<'_>) {
+        if let Some(reports) = &mut self.reports {
+            reports.on_data_in(event, ctx);
+        }
         let (rate, soft) = (self.slots.rate, self.slots.soft);
         if event.local {
             event.packet.fields.set(rate, 0);
@@ -272,10 +284,16 @@ impl Meter for Weir {
     }
 
     fn next_wake(&self) -> Time {
-        self.next
+        self.reports.as_ref().map_or(self.next, |reports| self.next.min(reports.next_wake()))
     }
 
-    fn on_period(&mut self, faces: &[FaceView], _: &mut Vec<Report>, ctx: &mut Ctx<'_>) {
+    fn on_period(&mut self, faces: &[FaceView], reports: &mut Vec<Report>, ctx: &mut Ctx<'_>) {
+        if let Some(own) = self.reports.as_mut().filter(|own| own.next_wake() <= ctx.now) {
+            own.on_period(faces, reports, ctx);
+        }
+        if ctx.now < self.next {
+            return;
+        }
         let elapsed = ctx.now.since(self.changed).secs();
         (self.changed, self.next) = (ctx.now, ctx.now + self.params.slot);
         let top = faces.iter().map(|view| view.face.index() + 1).max().unwrap_or(0);

@@ -40,9 +40,9 @@ pub fn assert_deterministic(infos: &[Info], run: Run) {
     }
 }
 
-/// Parameters that need paces which belong to the link's traffic, or more Interests on their way than the workload has;
-/// the component's own tests show their effect.
-const SHOWN_BY_OWN_TESTS: [&str; 8] = [
+/// Parameters that need paces which belong to the link's traffic, more Interests on their way than the workload has, or a
+/// planner; the component's own tests show their effect.
+const SHOWN_BY_OWN_TESTS: [&str; 9] = [
     "overflow: growth",
     "overflow: most",
     "overflow: patience",
@@ -50,6 +50,7 @@ const SHOWN_BY_OWN_TESTS: [&str; 8] = [
     "weir: catch-up",
     "weir: growth",
     "weir: least",
+    "weir: reports",
     "weir: tolerance",
 ];
 

@@ -6,8 +6,8 @@ use crate::results::IdealCompletion;
 use ndnweir_scenario::{Consumer, Scenario};
 use ndnweir_sim::network::Traffic;
 
-/// Limit on fetches times flows times links; beyond it, the computation would take minutes.
-const MAX_SIZE: usize = 1_000_000;
+/// Limit on fetches times kinds of flows times links; beyond it, the computation is not tried.
+const MAX_SIZE: usize = 10_000_000;
 
 /// The ideal completion of each finite fetch, over the next hops of the FIBs. Empty if nodes cache Data, the network
 /// changes, or consumers request anything other than whole objects.
@@ -36,7 +36,7 @@ fn ideal(scenario: &Scenario) -> Option<Vec<IdealCompletion>> {
         }
     }
     let problem = routed(&endless).ok()?;
-    if finite.saturating_mul(problem.flows.len()).saturating_mul(problem.links.len()) > MAX_SIZE {
+    if finite.saturating_mul(problem.number_of_kinds()).saturating_mul(problem.links.len()) > MAX_SIZE {
         return None;
     }
     let delays = scenario.links.iter().flat_map(|l| [l.forward.delay.secs(), l.backward.delay.secs()]);

@@ -6,7 +6,8 @@
 //! includes.
 
 use super::paths::Paths;
-use super::{AllocationError, AllowedLinks, FlowDemand, Hop, Problem, water_filling};
+use super::{AllocationError, AllowedLinks, FlowDemand, Hop, Problem, ProblemError, water_filling};
+use std::collections::BTreeMap;
 
 /// A fetch.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +22,10 @@ pub struct Transfer {
 
 /// A remaining payload below this fraction of a byte counts as zero.
 const REMAINDER_TOLERANCE: f64 = 1e-6;
+/// Limit on the combinations of flows whose rates are kept.
+const MAX_KNOWN: usize = 10_000;
+/// Limit on flows times links, added up over the combinations that are solved with several paths: some ten seconds.
+const MAX_WORK: usize = 50_000_000;
 
 impl Problem {
     /// The completion time of a fetch over a path, less the time of its Data on the narrowest link, in s: its first
@@ -77,43 +82,112 @@ impl Problem {
     /// # Errors
     /// If there is no allocation (see [`Problem::allocate`]).
     pub fn completion_times(&self, transfers: &[Transfer]) -> Result<Vec<Option<f64>>, AllocationError> {
+        let kinds = self.kinds();
+        let mut rates = FairRates::new(self, &kinds);
         let mut left: Vec<f64> =
             transfers.iter().map(|t| t.payload_bytes.map_or(f64::INFINITY, |b| b as f64)).collect();
         let mut done = vec![None; transfers.len()];
-        let mut now = transfers.iter().map(|t| t.start_s).fold(f64::INFINITY, f64::min);
-        let ended = |left: &[f64], i: usize| left[i] <= REMAINDER_TOLERANCE;
+        let mut waiting: Vec<usize> = (0..transfers.len()).filter(|i| left[*i] > REMAINDER_TOLERANCE).collect();
+        waiting.sort_by(|a, b| transfers[*b].start_s.total_cmp(&transfers[*a].start_s));
+        let begin = |waiting: &[usize]| waiting.last().map_or(f64::INFINITY, |i| transfers[*i].start_s);
+        let mut active: Vec<usize> = Vec::new();
+        let mut now = begin(&waiting);
         loop {
-            let active: Vec<usize> =
-                (0..transfers.len()).filter(|i| transfers[*i].start_s <= now && !ended(&left, *i)).collect();
-            let rates = self.rates_of(&active)?;
+            while begin(&waiting) <= now
+                && let Some(next) = waiting.pop()
+            {
+                active.push(next);
+            }
+            let by_kind = rates.of(&active)?;
             // Bytes per second.
-            let speed = |k: usize| rates[k] * 1e6 / 8.0;
-            let begins = transfers.iter().map(|t| t.start_s).filter(|s| *s > now).fold(f64::INFINITY, f64::min);
-            let ends = active.iter().enumerate().map(|(k, i)| now + left[*i] / speed(k)).filter(|t| !t.is_nan());
-            let next = ends.fold(begins, f64::min);
+            let speed = |i: usize| by_kind[kinds[i]] * 1e6 / 8.0;
+            let ends = active.iter().map(|&i| now + left[i] / speed(i)).filter(|t| !t.is_nan());
+            let next = ends.fold(begin(&waiting), f64::min);
             if next.is_infinite() {
                 return Ok(done);
             }
-            for (k, &i) in active.iter().enumerate() {
-                left[i] -= speed(k) * (next - now);
+            active.retain(|&i| {
+                left[i] -= speed(i) * (next - now);
                 // The remainder may be a rounding error after a long time.
-                if left[i] <= REMAINDER_TOLERANCE + 1e-9 * speed(k) * next {
-                    left[i] = 0.0;
+                let ends = left[i] <= REMAINDER_TOLERANCE + 1e-9 * speed(i) * next;
+                if ends {
                     done[i] = Some(next - transfers[i].start_s + transfers[i].latency_s);
                 }
-            }
+                !ends
+            });
             now = next;
         }
     }
 
-    /// Max-min fair rates of some of the flows.
-    fn rates_of(&self, active: &[usize]) -> Result<Vec<f64>, AllocationError> {
-        if active.is_empty() {
-            return Ok(Vec::new());
+    /// By flow the number of its kind: flows from the same producers to the same node over the same hops have equal
+    /// rates.
+    fn kinds(&self) -> Vec<usize> {
+        let mut numbers = BTreeMap::new();
+        let mut number = |flow: &'_ FlowDemand| {
+            let next = numbers.len();
+            *numbers.entry((flow.consumer, flow.routes.clone())).or_insert(next)
+        };
+        self.flows.iter().map(&mut number).collect()
+    }
+
+    /// How many kinds of flows there are, which differ in their node, producers or hops.
+    pub fn number_of_kinds(&self) -> usize {
+        self.kinds().into_iter().max().map_or(0, |last| last + 1)
+    }
+}
+
+/// Max-min fair rates of flows of some kinds.
+struct FairRates<'a> {
+    problem: &'a Problem,
+    kinds: &'a [usize],
+    /// A flow of each kind.
+    examples: Vec<&'a FlowDemand>,
+    /// By how many flows of each kind there are: the rate of one, by kind.
+    known: BTreeMap<Vec<usize>, Vec<f64>>,
+    /// Flows times links of what was solved so far.
+    work: usize,
+}
+
+impl<'a> FairRates<'a> {
+    fn new(problem: &'a Problem, kinds: &'a [usize]) -> FairRates<'a> {
+        let mut examples: Vec<&FlowDemand> = Vec::new();
+        for (flow, kind) in problem.flows.iter().zip(kinds) {
+            if *kind == examples.len() {
+                examples.push(flow);
+            }
         }
-        let flows: Vec<FlowDemand> = active.iter().map(|i| self.flows[*i].clone()).collect();
-        let some = Problem { flows, ..self.clone() };
-        some.check()?;
-        if some.single_paths() { Ok(water_filling(&some)) } else { Ok(some.filled()?.rates) }
+        FairRates { problem, kinds, examples, known: BTreeMap::new(), work: 0 }
+    }
+
+    /// With these flows: the rate of a flow of each kind, in 10⁶ bit/s; zero where there is none.
+    fn of(&mut self, active: &[usize]) -> Result<Vec<f64>, AllocationError> {
+        let mut counts = vec![0; self.examples.len()];
+        active.iter().for_each(|i| counts[self.kinds[*i]] += 1);
+        if let Some(rates) = self.known.get(&counts) {
+            return Ok(rates.clone());
+        }
+        let copies = self.examples.iter().zip(&counts).flat_map(|(flow, n)| std::iter::repeat_n((*flow).clone(), *n));
+        let some = Problem { flows: copies.collect(), ..self.problem.clone() };
+        let mut rates = vec![0.0; counts.len()];
+        if !some.flows.is_empty() {
+            some.check()?;
+            let each = if some.single_paths() { water_filling(&some) } else { self.filled(&some)? };
+            let kinds = counts.iter().enumerate().flat_map(|(kind, n)| std::iter::repeat_n(kind, *n));
+            kinds.zip(each).for_each(|(kind, rate)| rates[kind] = rate);
+        }
+        if self.known.len() < MAX_KNOWN {
+            self.known.insert(counts, rates.clone());
+        }
+        Ok(rates)
+    }
+
+    /// Rates over several paths, as long as all of them together are no more work than is allowed.
+    fn filled(&mut self, some: &Problem) -> Result<Vec<f64>, AllocationError> {
+        let (flows, links) = (some.flows.len(), some.links.len());
+        self.work = self.work.saturating_add(flows.saturating_mul(links));
+        if some.is_large() || self.work > MAX_WORK {
+            return Err(ProblemError::TooLarge { flows, links }.into());
+        }
+        Ok(some.filled()?.rates)
     }
 }

@@ -35,13 +35,15 @@ impl Bench {
         bench
     }
 
-    /// A slot ends at `ms` ms after the start, by when so many bits were offered to the link and left.
-    fn period(&mut self, ms: u64, bits: u64) {
+    /// A slot ends at `ms` ms after the start, by when so many bits were offered to the link and left; what is reported.
+    fn period(&mut self, ms: u64, bits: u64) -> Vec<Report> {
         let views =
             [(LINK, Some(Rate::from_mbps(10.0))), (UNKNOWN_LINK, None)].map(|(face, rate)| view(face, rate, bits));
         let now = Time::ZERO + Duration::from_millis(ms);
         let Bench { meter, rng, trace, .. } = self;
-        meter.on_period(&views, &mut Vec::new(), &mut Ctx { now, rng, trace });
+        let mut reports = Vec::new();
+        meter.on_period(&views, &mut reports, &mut Ctx { now, rng, trace });
+        reports
     }
 
     /// A Data that came `ms` ms after its Interest had left, and after the start, with a level of `kbps`, 0 if it has none.
@@ -136,4 +138,20 @@ fn a_flow_below_the_level_by_more_than_the_tolerance_leaves_the_rest_to_others()
         bench.meter.link(LINK).map(|link| link.level.level / 1e6).unwrap_or_default()
     });
     assert!((near - 9.9).abs() < 0.1 && far > 100.0, "{near} {far}");
+}
+
+// 0.9 Mbit in 100 ms of a link of 10 Mbit/s are 0.9 of it, above 0.85; reports of all interfaces come after 500 ms.
+#[test]
+fn a_planner_hears_of_a_busy_link_if_it_is_to_and_slots_end_as_before() {
+    let mut told = Bench::new(&Params { reports: Some(ndnsieve::Params::default()), ..Params::default() });
+    let mut alone = Bench::new(&Params::default());
+    for slot in 1..10 {
+        let bits = slot * 90_000;
+        assert_eq!((told.period(10 * slot, bits), alone.period(10 * slot, bits)), (vec![], vec![]));
+        assert_eq!(told.meter.next_wake(), alone.meter.next_wake());
+    }
+    assert_eq!(told.period(100, 900_000), [Report::Signal { face: LINK }]);
+    assert_eq!(alone.period(100, 900_000), []);
+    let levels = [told, alone].map(|mut bench| bench.meter.link(LINK).map(|link| link.level.level));
+    assert!(levels[0].is_some() && levels[0] == levels[1], "{levels:?}");
 }
