@@ -35,6 +35,8 @@ const RECENT: f64 = 0.5;
 const SOME_WAIT: f64 = 32e3;
 /// What is counted is the mean of at least so many bits: some 50 Data.
 const FEW_BITS: f64 = 400e3;
+/// Where packets are smaller, of so many: a link may carry Interests alone.
+const FEW_PACKETS: f64 = 50.0;
 /// And of at least so many bits of a flow at the level, some two Data: who sends one in a second is seen once in a
 /// second, and flows that began together are seen together.
 const FEW_BITS_OF_FLOW: f64 = 20e3;
@@ -74,6 +76,9 @@ pub(super) struct Level {
     /// Mean round-trip time in s, and whether a packet has told one.
     rtt: f64,
     is_timed: bool,
+    /// Bits of the packet that a bit is in, the mean over so many bits of late.
+    size: f64,
+    sized: f64,
     /// Bits offered up to the last slot.
     offered: u64,
     slot: Slot,
@@ -86,6 +91,8 @@ pub(super) struct Level {
 struct Slot {
     /// Bits.
     bits: f64,
+    /// Of each packet squared.
+    squares: f64,
     /// Bits over the flow's rate: seconds.
     flows: f64,
     bound: f64,
@@ -118,6 +125,8 @@ impl Level {
             highest: 0.0,
             rtt: FIRST_RTT,
             is_timed: false,
+            size: FEW_BITS / FEW_PACKETS,
+            sized: 0.0,
             offered,
             slot,
             recorded: 0.0,
@@ -127,6 +136,7 @@ impl Level {
     /// A packet of a flow whose pace is `pace` bit/s of Data in all, if it says: up to [`NO_PACE`] if it has none yet.
     pub(super) fn count(&mut self, flow: FlowId, bits: f64, pace: Option<f64>, rtt: f64, tolerance: f64) {
         self.slot.bits += bits;
+        self.slot.squares += bits * bits;
         if rtt > 0.0 {
             self.slot.times += rtt.min(LONGEST_RTT) * bits;
             self.slot.timed += bits;
@@ -203,7 +213,8 @@ impl Level {
 
     /// The time constant of what is counted, in s.
     fn time(&self, capacity: f64, params: &Params) -> f64 {
-        let least = params.smoothing.secs().max(FEW_BITS / capacity).max(self.own_time());
+        let few = FEW_BITS.min(FEW_PACKETS * self.size);
+        let least = params.smoothing.secs().max(few / capacity).max(self.own_time());
         least.max(self.rtt * params.round_trips).max(LEAST_TIME)
     }
 
@@ -223,6 +234,11 @@ impl Level {
             self.is_timed = true;
             let gain = (elapsed / self.rtt).min(1.0);
             self.rtt += gain * (slot.times / slot.timed - self.rtt);
+        }
+        if slot.bits > 0.0 {
+            self.sized = (self.sized + slot.bits).min(FEW_BITS);
+            let gain = (slot.bits / self.sized).min(1.0);
+            self.size += gain * (slot.squares / slot.bits - self.size);
         }
         let time = self.time(capacity, params);
         // What a newcomer sends is counted a round trip later, and then within a time constant.

@@ -264,3 +264,42 @@ fn flows_that_send_less_than_a_data_in_a_second_are_counted_over_more_than_one()
     level.level = 1e3;
     assert_eq!(level.time(c, &params), 4.0);
 }
+
+// Packets of 8000 bit: 400 kbit over 20 kbit/s are 20 s. Interests of 256 bit alone: 50 · 256/20 000 = 0.64 s. 100 Interests
+// and 10 Data, of 25.6 and 80 kbit: a bit is in a packet of (100 · 256² + 10 · 8000²)/105 600 = 6122.7 bit, 15.307 s.
+#[test]
+fn counts_are_means_of_fifty_packets_of_the_size_that_most_bits_have() {
+    let time = |interests: usize, data: usize| {
+        let mut level = Level::new(20e3, 0);
+        level.level = 1e6;
+        for bits in std::iter::repeat_n(256.0, interests).chain(std::iter::repeat_n(8000.0, data)) {
+            level.count(FlowId(1), bits, Some(1e5), 0.02, 0.1);
+        }
+        level.update(0.01, 20e3, 0, 0.0, &Params::default());
+        level.level = 1e6;
+        level.time(20e3, &Params::default())
+    };
+    for (interests, data, wanted) in [(0, 9, 20.0), (9, 0, 0.64), (100, 10, 15.306_8)] {
+        let found = time(interests, data);
+        assert!((found - wanted).abs() < 1e-3, "{interests} Interests and {data} Data: {found} s");
+    }
+}
+
+// 49.5 kbit/s for Interests of 256 bit, each for a Data of 8608 bit: 1.66 Mbit/s. Fields say whole kbit/s, so steps of less
+// than one are lost.
+#[test]
+fn a_flow_of_which_interests_alone_pass_grows_until_they_fill_the_link() {
+    let capacity = 50e3;
+    let (mut level, mut offered, mut pace, mut due) = (Level::new(capacity, 0), 0, 47e3, 0.0);
+    for _ in 0..2000 {
+        due += pace * 0.01 / 8608.0;
+        while due >= 1.0 {
+            due -= 1.0;
+            level.count(FlowId(1), 256.0, Some(pace), 0.02, 0.1);
+            offered += 256;
+        }
+        level.update(0.01, capacity, offered, 0.0, &Params::default());
+        pace += 0.25 * ((level.told() / 1e3).floor() * 1e3 - pace);
+    }
+    assert!((1.5e6..1.7e6).contains(&pace), "{pace}");
+}
