@@ -136,3 +136,32 @@ fn a_long_list_of_names_takes_as_long_as_it_has_names() {
     let (few, many) = (takes(3_000), takes(30_000));
     assert!(many < 40 * few, "{few:?} for 3,000 names, {many:?} for 30,000");
 }
+
+/// A device is read to its end by who takes it for a file; this one has an end.
+#[test]
+#[cfg(unix)]
+fn what_is_no_file_is_refused_wherever_a_file_is_named() {
+    let dir = tempdir().unwrap();
+    for arguments in [
+        &["sim", "/dev/null"][..],
+        &["validate", "/dev/null"],
+        &["sweep", "/dev/null"],
+        &["judge", "--run-plan", "/dev/null"],
+        // The second option would end the command, too.
+        &["fwd", "--config", "/dev/null", "--route", "nothing"],
+    ] {
+        rejects(dir.path(), arguments, &["/dev/null", "this is not a file"]);
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_checkpoint_that_is_no_file_is_refused() {
+    let dir = tempdir().unwrap();
+    fs::create_dir(dir.path().join("a.checkpoints")).unwrap();
+    std::os::unix::fs::symlink("/dev/null", dir.path().join("a.checkpoints/pcon-1.checkpoint")).unwrap();
+    let run = ["sim", "dumbbell", "--scheme", "pcon", "--set", "run.duration=1s", "-o", "a", "--resume"];
+    let output = ndnweir(dir.path()).args(run).assert().failure();
+    let says = stderr(&output);
+    assert!(says.contains("pcon-1.checkpoint") && says.contains("this is not a file"), "{says}");
+}

@@ -22,7 +22,8 @@ pub fn run(args: &ControlArgs) -> Result<(), Failure> {
 
 pub(super) fn configuration(path: &Path) -> Result<ControlConfig, Failure> {
     let file = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| Failure::Input(format!("{file}: {error}")))?;
+    let text = ndnweir_files::read_text(path, ndnweir_files::SETTINGS)
+        .map_err(|error| Failure::Input(format!("{file}: {error}")))?;
     ControlConfig::read(&file, &text).map_err(Failure::input)
 }
 

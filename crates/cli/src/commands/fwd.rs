@@ -70,7 +70,8 @@ fn configuration(args: &FwdArgs) -> Result<Config, Failure> {
     let mut found = match &args.config {
         Some(path) => {
             let name = path.display().to_string();
-            let text = std::fs::read_to_string(path).map_err(|e| Failure::Input(format!("{name}: {e}")))?;
+            let text = ndnweir_files::read_text(path, ndnweir_files::SETTINGS)
+                .map_err(|e| Failure::Input(format!("{name}: {e}")))?;
             Config::read(&name, &text).map_err(Failure::input)?
         }
         None => Config::default(),

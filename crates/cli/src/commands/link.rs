@@ -71,7 +71,8 @@ pub fn run(args: &LinkArgs) -> Result<(), Failure> {
 }
 
 fn read_trace(file: &Path) -> Result<RateTrace, Failure> {
-    let text = std::fs::read_to_string(file).map_err(|e| Failure::Input(format!("{}: {e}", file.display())))?;
+    let text = ndnweir_files::read_text(file, ndnweir_files::SETTINGS)
+        .map_err(|e| Failure::Input(format!("{}: {e}", file.display())))?;
     let at = |e: TraceError| Failure::Input(format!("{}:{}: {}", file.display(), e.line, e.message));
     RateTrace::parse(&text).map_err(at)
 }
