@@ -165,3 +165,13 @@ fn a_checkpoint_that_is_no_file_is_refused() {
     let says = stderr(&output);
     assert!(says.contains("pcon-1.checkpoint") && says.contains("this is not a file"), "{says}");
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_error_that_cannot_be_written_ends_the_command_with_the_status_that_it_has() {
+    let dir = tempdir().unwrap();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ndnweir"));
+    let status = command.current_dir(dir.path()).args(["validate", "missing.toml"]).stderr(full).status().unwrap();
+    assert_eq!(status.code(), Some(2));
+}

@@ -93,8 +93,7 @@ fn show(args: &ControlStatusArgs) -> Result<(), Failure> {
     let remedy = "is the controller running, with `listen` at this address?";
     let status = ask(args.address, PATIENCE).map_err(|why| Failure::Work(format!("{why} ({remedy})")))?;
     match args.json {
-        true => println!("{}", serde_json::to_string_pretty(&status).map_err(Failure::work)?),
-        false => println!("{}", text(&status)),
+        true => super::print(&format!("{}\n", serde_json::to_string_pretty(&status).map_err(Failure::work)?)),
+        false => super::print(&format!("{}\n", text(&status))),
     }
-    Ok(())
 }

@@ -3,6 +3,7 @@
 use super::print_json;
 use super::transfer::{connect, download, name, waiter};
 use crate::failure::Failure;
+use crate::terminal::say;
 use crate::transfer_args::GetArgs;
 use crate::transfer_progress::Fetched;
 use ndnweir_core::units::{Bytes, Duration, Time};
@@ -61,13 +62,13 @@ pub fn run(args: &GetArgs) -> Result<(), Failure> {
         statistics[key] = value;
     }
     if let Some(warning) = warning(&finished).filter(|_| !args.quiet) {
-        eprintln!("{warning}");
+        say(warning);
     }
     match (args.json, args.quiet) {
         (true, _) => print_json(&statistics),
         (false, true) => Ok(()),
         (false, false) => {
-            eprintln!("{}", sentence(&statistics));
+            say(sentence(&statistics));
             Ok(())
         }
     }
@@ -128,7 +129,7 @@ fn opener(path: Option<PathBuf>, args: &GetArgs, trust: Trust) -> Opener {
         let damaged = sink.changed_segments().count();
         if damaged > 0 && !quiet {
             let path = path.display();
-            eprintln!("warning: {path}.part: {damaged} segments are not as they came and are fetched again");
+            say(format_args!("warning: {path}.part: {damaged} segments are not as they came and are fetched again"));
         }
         Ok(OpenedSink { sink: Box::new(sink), had, stored, last })
     })
