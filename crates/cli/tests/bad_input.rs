@@ -1,6 +1,6 @@
 //! Bad input: exit status 2, an error that names place and remedy, nothing on standard output, nothing written.
 
-use crate::common::{ndnweir, rejects, repository, stderr};
+use crate::common::{self, ndnweir, rejects, repository, stderr};
 use std::fs;
 use tempfile::tempdir;
 
@@ -174,4 +174,47 @@ fn an_error_that_cannot_be_written_ends_the_command_with_the_status_that_it_has(
     let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ndnweir"));
     let status = command.current_dir(dir.path()).args(["validate", "missing.toml"]).stderr(full).status().unwrap();
     assert_eq!(status.code(), Some(2));
+}
+
+#[test]
+fn outputs_replace_neither_inputs_nor_each_other_nor_results() {
+    let dir = tempdir().unwrap();
+    let dumbbell = fs::read(repository("scenarios/dumbbell.toml")).unwrap();
+    fs::write(dir.path().join("own.toml"), &dumbbell).unwrap();
+    fs::create_dir(dir.path().join("folder")).unwrap();
+    fs::hard_link(dir.path().join("own.toml"), dir.path().join("linked.toml")).unwrap();
+    common::run(dir.path(), "sim own.toml --scheme aimd --set run.duration=1s -o R").success();
+    let before = common::contents(dir.path());
+    for (options, says) in [
+        ("--trace own.toml", "--trace own.toml: the command reads this file"),
+        ("--deliveries folder/../own.toml", "the command reads this file"),
+        ("--qlog linked.toml", "the command reads this file"),
+        ("--trace x --qlog ./x", "--qlog ./x: --trace writes this file"),
+        ("-o R --force --trace R/summary.json", "--trace R/summary.json: results in R have this name"),
+        ("-o R --force --qlog R/series/links.csv", "results in R have this name"),
+    ] {
+        let line = format!("sim own.toml --scheme aimd --set run.duration=1s {options}");
+        let done = common::run(dir.path(), &line).code(2);
+        assert!(stderr(&done).contains(says), "{options}: {}", stderr(&done));
+        assert!(before == common::contents(dir.path()), "{options}: something was written");
+    }
+    // A device keeps nothing that another output could replace.
+    #[cfg(unix)]
+    common::run(dir.path(), "sim own.toml --scheme aimd --set run.duration=1s -q --trace /dev/null --qlog /dev/null")
+        .success();
+}
+
+#[test]
+#[cfg(feature = "network")]
+fn what_get_writes_on_the_way_does_not_replace_the_object_or_its_parts() {
+    let dir = tempdir().unwrap();
+    for (options, says) in [
+        ("--trace y", "--trace y: -o writes this file"),
+        ("--trace y.part", "--trace y.part: -o writes this file"),
+        ("--qlog y.part.state", "-o writes this file"),
+        ("--trace t --qlog t", "--qlog t: --trace writes this file"),
+    ] {
+        let line = format!("get /example/x -o y {options}");
+        rejects(dir.path(), &line.split(' ').collect::<Vec<_>>(), &[says]);
+    }
 }

@@ -1,5 +1,6 @@
 //! `ndnweir get`.
 
+use super::outputs::Outputs;
 use super::print_json;
 use super::transfer::{connect, download, name, waiter};
 use crate::failure::Failure;
@@ -28,6 +29,7 @@ use std::path::{Path, PathBuf};
 pub fn run(args: &GetArgs) -> Result<(), Failure> {
     let mut config = download(&args.fetch, name(&args.name)?)?;
     let output = target(args)?;
+    apart(args, output)?;
     let trace = args.trace.as_deref().map(FetchTrace::create).transpose();
     let trace = trace.map_err(|e| Failure::Input(format!("--trace: {e}")))?;
     let qlog = args.qlog.as_deref().map(|path| create_qlog(path, &args.name)).transpose()?;
@@ -116,6 +118,23 @@ fn target(args: &GetArgs) -> Result<Option<&Path>, Failure> {
         true => Ok(Some(path)),
         false => rejected(path, "there is no such folder"),
     }
+}
+
+/// Checks that what is written on the way does not replace the object, its parts or a key.
+fn apart(args: &GetArgs, output: Option<&Path>) -> Result<(), Failure> {
+    let mut outputs = Outputs::default();
+    if let Some(path) = output {
+        for end in ["", ".part", ".part.state"] {
+            let mut name = path.as_os_str().to_owned();
+            name.push(end);
+            outputs.add("-o", Path::new(&name))?;
+        }
+    }
+    for (option, path) in [("--trace", &args.trace), ("--qlog", &args.qlog)] {
+        path.as_deref().map_or(Ok(()), |path| outputs.add(option, path))?;
+    }
+    let key = args.fetch.trust.split_once(':').map(|(_, file)| PathBuf::from(file));
+    outputs.not(&key.into_iter().collect::<Vec<_>>())
 }
 
 fn opener(path: Option<PathBuf>, args: &GetArgs, trust: Trust) -> Opener {

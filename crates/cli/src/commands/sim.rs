@@ -1,7 +1,8 @@
 //! `ndnweir sim`.
 
 use super::checkpoints::{self, Kept, interrupted};
-use super::inputs::{changed_but_not_run, check, load, seeds};
+use super::inputs::{changed_but_not_run, check, load_with_files, seeds};
+use super::outputs::Outputs;
 use super::repeat::repeat;
 use super::run_files::{files, may_create};
 use super::watchers::{self, Watchers};
@@ -21,7 +22,7 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     if let Some(cases) = cases::read(&args.run.scenario, &args.run.overrides, &args.vary)? {
         return cases::run(args, &cases);
     }
-    let scenario = load(&args.run.scenario, &args.run.overrides)?;
+    let (scenario, inputs) = load_with_files(&args.run.scenario, &args.run.overrides)?;
     let schemes = experiment::choose(&scenario, &args.run.scheme).map_err(Failure::input)?;
     check(&scenario, &schemes)?;
     let seeds = seeds(args.run.seed, args.run.seeds)?;
@@ -29,9 +30,13 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     let default = Path::new("results").join(&scenario.name);
     let named = checkpoints::named(args)?;
     let target = target::choose(named.as_deref(), default, Some(&repeat.command), args.run.output.force)?;
+    let mut outputs = Outputs::default();
     for file in files(args) {
         may_create(file.option, file.path)?;
+        outputs.add(file.option, file.path)?;
     }
+    outputs.not(&inputs)?;
+    outputs.outside(&target.folder)?;
     let stop = crate::interrupt::watch()?;
     let mut notes: Vec<String> =
         target.note.clone().into_iter().chain(changed_but_not_run(&scenario, &schemes)).collect();
