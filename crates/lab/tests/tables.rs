@@ -148,3 +148,15 @@ fn what_nodes_drop_outside_the_queues_counts_in_the_drops_of_the_run_over_the_wi
     assert!(later.drops.bound < whole.drops.bound, "what the warm-up dropped is left out: {:?}", later.drops);
     assert!(whole.links.iter().all(|link| link.drops.bound == 0), "no link's queue holds a PIT");
 }
+
+#[test]
+fn a_consumer_to_which_nothing_came_has_no_time_of_convergence() {
+    let text = SCENARIO.replace("kind = \"object\"\npackets = 200\n", "")
+        + "\n[[event]]\nat = \"0s\"\naction = \"link-down\"\nlink = \"C2-R\"\n";
+    let scenario = scenario::Source::from_text("silent", &text, Path::new(".")).unwrap().validate().unwrap();
+    let schemes = choose(&scenario, &["aimd".into()]).unwrap();
+    let experiment = Experiment { scenario, schemes, seeds: vec![1], events: Vec::new() };
+    let run = experiment.run(&Silent, &AtomicBool::new(false)).unwrap().runs.remove(0);
+    assert!(run.consumers[0].payload_bits > 0 && run.consumers[0].convergence_s.is_some());
+    assert_eq!((run.consumers[1].payload_bits, run.consumers[1].convergence_s), (0, None));
+}
