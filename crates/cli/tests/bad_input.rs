@@ -218,3 +218,12 @@ fn what_get_writes_on_the_way_does_not_replace_the_object_or_its_parts() {
         rejects(dir.path(), &line.split(' ').collect::<Vec<_>>(), &[says]);
     }
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_trace_that_was_not_written_is_not_said_to_be_there() {
+    let dir = tempdir().unwrap();
+    let done = common::run(dir.path(), "sim dumbbell --scheme aimd --set run.duration=1s --trace /dev/full").code(1);
+    assert!(stderr(&done).contains("/dev/full"), "{}", stderr(&done));
+    assert!(!common::stdout(&done).contains("packets: "), "{}", common::stdout(&done));
+}
