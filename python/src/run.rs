@@ -60,6 +60,9 @@ fn read_cases(py: Python<'_>, scenario: &str, source: &Source, set: &[String], v
     let all = varied(source, vary).map_err(|error| match error {
         VaryError::Scenario(problems) => errors::problems(py, &problems),
         VaryError::Text(why) => errors::input(py, format!("vary: {why}")),
+        VaryError::Twice(case) => {
+            errors::input(py, format!("vary: two cases are called \"{case}\"; give each value once"))
+        }
         VaryError::TooMany(count) => {
             errors::input(py, format!("{count} cases; at most {MAX_CASES} can be, use a sweep for more"))
         }

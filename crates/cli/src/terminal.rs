@@ -1,8 +1,9 @@
-//! What standard output can show.
+//! What standard output can show, and what is said on standard error.
 
 use anstream::{AutoStream, ColorChoice};
 use ndnweir_lab::text_table::TableStyle;
-use std::io::{IsTerminal, stderr, stdout};
+use std::fmt::Display;
+use std::io::{IsTerminal, Write, stderr, stdout};
 
 /// The style of tables on standard output: as wide as the terminal, in colour where it has them. What is not a terminal
 /// gets all columns; NO_COLOR switches colours off, CLICOLOR_FORCE switches them on.
@@ -27,4 +28,10 @@ pub fn label(word: &str) -> String {
         ColorChoice::Never => word.into(),
         _ => format!("\x1b[1;{code}m{word}\x1b[0m"),
     }
+}
+
+/// Writes a line on standard error. Where that cannot take it (it is closed, or its disk is full) nobody can be told, and
+/// what the line is about goes on.
+pub fn say(line: impl Display) {
+    let _ = stderr().write_all(format!("{line}\n").as_bytes());
 }

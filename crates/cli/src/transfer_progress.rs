@@ -1,5 +1,6 @@
 //! Progress of published and fetched objects on standard error.
 
+use crate::terminal::say;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_node::FetcherCounters;
@@ -92,7 +93,7 @@ impl Fetched {
 
     /// Prints a line above the bar.
     pub fn print_line(&self, line: &str) {
-        self.bar.suspend(|| eprintln!("{line}"));
+        self.bar.suspend(|| say(line));
     }
 
     /// Removes the bar.

@@ -1,6 +1,6 @@
 //! Bad input: exit status 2, an error that names place and remedy, nothing on standard output, nothing written.
 
-use crate::common::{ndnweir, rejects, repository, stderr};
+use crate::common::{self, ndnweir, rejects, repository, stderr};
 use std::fs;
 use tempfile::tempdir;
 
@@ -135,4 +135,95 @@ fn a_long_list_of_names_takes_as_long_as_it_has_names() {
     // Ten times as many: linear is up to 10, quadratic about 100.
     let (few, many) = (takes(3_000), takes(30_000));
     assert!(many < 40 * few, "{few:?} for 3,000 names, {many:?} for 30,000");
+}
+
+/// A device is read to its end by who takes it for a file; this one has an end.
+#[test]
+#[cfg(unix)]
+fn what_is_no_file_is_refused_wherever_a_file_is_named() {
+    let dir = tempdir().unwrap();
+    for arguments in [
+        &["sim", "/dev/null"][..],
+        &["validate", "/dev/null"],
+        &["sweep", "/dev/null"],
+        &["judge", "--run-plan", "/dev/null"],
+        // The second option would end the command, too.
+        &["fwd", "--config", "/dev/null", "--route", "nothing"],
+    ] {
+        rejects(dir.path(), arguments, &["/dev/null", "this is not a file"]);
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_checkpoint_that_is_no_file_is_refused() {
+    let dir = tempdir().unwrap();
+    fs::create_dir(dir.path().join("a.checkpoints")).unwrap();
+    std::os::unix::fs::symlink("/dev/null", dir.path().join("a.checkpoints/pcon-1.checkpoint")).unwrap();
+    let run = ["sim", "dumbbell", "--scheme", "pcon", "--set", "run.duration=1s", "-o", "a", "--resume"];
+    let output = ndnweir(dir.path()).args(run).assert().failure();
+    let says = stderr(&output);
+    assert!(says.contains("pcon-1.checkpoint") && says.contains("this is not a file"), "{says}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_error_that_cannot_be_written_ends_the_command_with_the_status_that_it_has() {
+    let dir = tempdir().unwrap();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ndnweir"));
+    let status = command.current_dir(dir.path()).args(["validate", "missing.toml"]).stderr(full).status().unwrap();
+    assert_eq!(status.code(), Some(2));
+}
+
+#[test]
+fn outputs_replace_neither_inputs_nor_each_other_nor_results() {
+    let dir = tempdir().unwrap();
+    let dumbbell = fs::read(repository("scenarios/dumbbell.toml")).unwrap();
+    fs::write(dir.path().join("own.toml"), &dumbbell).unwrap();
+    fs::create_dir(dir.path().join("folder")).unwrap();
+    fs::hard_link(dir.path().join("own.toml"), dir.path().join("linked.toml")).unwrap();
+    common::run(dir.path(), "sim own.toml --scheme aimd --set run.duration=1s -o R").success();
+    let before = common::contents(dir.path());
+    for (options, says) in [
+        ("--trace own.toml", "--trace own.toml: the command reads this file"),
+        ("--deliveries folder/../own.toml", "the command reads this file"),
+        ("--qlog linked.toml", "the command reads this file"),
+        ("--trace x --qlog ./x", "--qlog ./x: --trace writes this file"),
+        ("-o R --force --trace R/summary.json", "--trace R/summary.json: results in R have this name"),
+        ("-o R --force --qlog R/series/links.csv", "results in R have this name"),
+    ] {
+        let line = format!("sim own.toml --scheme aimd --set run.duration=1s {options}");
+        let done = common::run(dir.path(), &line).code(2);
+        assert!(stderr(&done).contains(says), "{options}: {}", stderr(&done));
+        assert!(before == common::contents(dir.path()), "{options}: something was written");
+    }
+    // A device keeps nothing that another output could replace.
+    #[cfg(unix)]
+    common::run(dir.path(), "sim own.toml --scheme aimd --set run.duration=1s -q --trace /dev/null --qlog /dev/null")
+        .success();
+}
+
+#[test]
+#[cfg(feature = "network")]
+fn what_get_writes_on_the_way_does_not_replace_the_object_or_its_parts() {
+    let dir = tempdir().unwrap();
+    for (options, says) in [
+        ("--trace y", "--trace y: -o writes this file"),
+        ("--trace y.part", "--trace y.part: -o writes this file"),
+        ("--qlog y.part.state", "-o writes this file"),
+        ("--trace t --qlog t", "--qlog t: --trace writes this file"),
+    ] {
+        let line = format!("get /example/x -o y {options}");
+        rejects(dir.path(), &line.split(' ').collect::<Vec<_>>(), &[says]);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_trace_that_was_not_written_is_not_said_to_be_there() {
+    let dir = tempdir().unwrap();
+    let done = common::run(dir.path(), "sim dumbbell --scheme aimd --set run.duration=1s --trace /dev/full").code(1);
+    assert!(stderr(&done).contains("/dev/full"), "{}", stderr(&done));
+    assert!(!common::stdout(&done).contains("packets: "), "{}", common::stdout(&done));
 }

@@ -76,6 +76,7 @@ fn what_cannot_vary_is_reported_before_anything_is_written() {
         ("link.R1-R2.queue=", "empty key or value"),
         ("link.R1-R9.queue=5 packets,6 packets", "R1-R9"),
         ("link.R1-R2.queue=5 pints", "pints"),
+        ("link.R1-R2.delay=5ms,6ms,5ms", "two cases are called \"5ms\""),
     ] {
         let mut line = words(&format!("sim dumbbell {QUICK} --out out --vary"));
         line.push(vary.into());

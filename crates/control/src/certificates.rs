@@ -73,7 +73,8 @@ impl Authority {
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         let pair = if certificate.exists() {
-            let text = std::fs::read_to_string(&key).map_err(|error| CertificateError::File(key.clone(), error))?;
+            let text = ndnweir_files::read_text(&key, ndnweir_files::SETTINGS)
+                .map_err(|error| CertificateError::File(key.clone(), error))?;
             KeyPair::from_pem(&text).map_err(failed)?
         } else {
             let pair = KeyPair::generate().map_err(failed)?;

@@ -182,7 +182,7 @@ impl Place<'_> {
         if !self.all.resume {
             return Ok(None);
         }
-        let bytes = match fs::read(&self.path) {
+        let bytes = match ndnweir_files::read(&self.path, ndnweir_files::RESULTS) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             bytes => bytes.map_err(io_error(&self.path, "make it readable, or delete it"))?,
         };
@@ -248,7 +248,11 @@ impl Place<'_> {
         head.number(FORMAT);
         self.owner.write(&mut head);
         ended.write(&mut head);
-        if let Err(error) = self.replace(&head.into_bytes(), content) {
+        let head = head.into_bytes();
+        // What would be refused when it is read does not replace what would not.
+        if (head.len() + content.len() + HASH) as u64 > ndnweir_files::RESULTS {
+            self.all.problem(format!("{}: the state is too large", self.path.display()));
+        } else if let Err(error) = self.replace(&head, content) {
             self.all.problem(error.to_string());
         }
     }

@@ -100,7 +100,7 @@ impl FetchTrace {
 /// [`Error`] that names the line.
 pub fn read(path: &Path) -> Result<Vec<Row>, Error> {
     let error = |problem: String| Error { path: path.into(), problem };
-    let text = std::fs::read_to_string(path).map_err(|e| error(e.to_string()))?;
+    let text = ndnweir_files::read_text(path, ndnweir_files::RESULTS).map_err(|e| error(e.to_string()))?;
     let mut lines = text.lines().enumerate();
     if lines.next().map(|(_, line)| line) != Some(HEADER) {
         return Err(error(format!("line 1: no trace of a fetch, whose first line is {HEADER}")));

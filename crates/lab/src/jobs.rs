@@ -117,7 +117,7 @@ impl StoredResults {
     pub fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, Error> {
         let path = self.folder.join(StoredResults::file(key));
         let shown = || path.display().to_string();
-        let bytes = match fs::read(&path) {
+        let bytes = match ndnweir_files::read(&path, ndnweir_files::RESULTS) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => {

@@ -129,3 +129,34 @@ fn the_list_of_deliveries_has_delay_hops_and_path_of_every_data() {
     assert!(rows.windows(2).all(|w| w[0][0].parse::<f64>().unwrap() <= w[1][0].parse::<f64>().unwrap()));
     assert!(rows.iter().all(|r| r[6] != "0" || r[5] == r[4]), "requested once: round trip and delay are the same");
 }
+
+/// One consumer sends faster than PITs of five names allow.
+fn full_pit(warm_up: &str) -> Run {
+    let text = SCENARIO.replace("[run]", &format!("[run]\npit-limit = 5\nwarm-up = \"{warm_up}\""));
+    let scenario = scenario::Source::from_text("full", &text, Path::new(".")).unwrap().validate().unwrap();
+    let schemes = choose(&scenario, &["fixed".into()]).unwrap();
+    let experiment = Experiment { scenario, schemes, seeds: vec![1], events: Vec::new() };
+    experiment.run(&Silent, &AtomicBool::new(false)).unwrap().runs.remove(0)
+}
+
+#[test]
+fn what_nodes_drop_outside_the_queues_counts_in_the_drops_of_the_run_over_the_window() {
+    let [whole, later] = ["0s", "1s"].map(full_pit);
+    // Both consumers are at nodes of their own, whose PITs are full first: each drop is one NACK to a consumer.
+    assert!(whole.drops.bound > 0 && whole.nacks > 0, "{:?}, {} NACKs", whole.drops, whole.nacks);
+    assert_eq!(whole.drops.bound, whole.nacks);
+    assert!(later.drops.bound < whole.drops.bound, "what the warm-up dropped is left out: {:?}", later.drops);
+    assert!(whole.links.iter().all(|link| link.drops.bound == 0), "no link's queue holds a PIT");
+}
+
+#[test]
+fn a_consumer_to_which_nothing_came_has_no_time_of_convergence() {
+    let text = SCENARIO.replace("kind = \"object\"\npackets = 200\n", "")
+        + "\n[[event]]\nat = \"0s\"\naction = \"link-down\"\nlink = \"C2-R\"\n";
+    let scenario = scenario::Source::from_text("silent", &text, Path::new(".")).unwrap().validate().unwrap();
+    let schemes = choose(&scenario, &["aimd".into()]).unwrap();
+    let experiment = Experiment { scenario, schemes, seeds: vec![1], events: Vec::new() };
+    let run = experiment.run(&Silent, &AtomicBool::new(false)).unwrap().runs.remove(0);
+    assert!(run.consumers[0].payload_bits > 0 && run.consumers[0].convergence_s.is_some());
+    assert_eq!((run.consumers[1].payload_bits, run.consumers[1].convergence_s), (0, None));
+}

@@ -27,7 +27,8 @@ pub enum KeyError {
 }
 
 fn read(file: &Path) -> Result<String, KeyError> {
-    std::fs::read_to_string(file).map_err(|error| KeyError::Unreadable { file: file.to_owned(), error })
+    ndnweir_files::read_text(file, ndnweir_files::SETTINGS)
+        .map_err(|error| KeyError::Unreadable { file: file.to_owned(), error })
 }
 
 /// A private key, whose KeyLocator is `name`.

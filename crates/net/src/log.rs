@@ -1,5 +1,6 @@
 //! Logs on standard error.
 
+use std::io::Write;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::layer;
 use tracing_subscriber::layer::SubscriberExt;
@@ -15,10 +16,13 @@ const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 pub fn start() {
     let level = std::env::var(VARIABLE).unwrap_or_default();
     let filter = filter(&level).unwrap_or_else(|problem| {
-        eprintln!("warning: {VARIABLE}={level}: {problem}; going on with info");
+        // Where standard error takes nothing there is no log either.
+        let _ = writeln!(std::io::stderr(), "warning: {VARIABLE}={level}: {problem}; going on with info");
         Targets::new().with_default(LevelFilter::INFO)
     });
-    let logger = registry().with(layer().with_writer(std::io::stderr).with_target(false).with_filter(filter));
+    // An error of writing would be written to the same place, and end the program if that fails.
+    let lines = layer().with_writer(std::io::stderr).with_target(false).log_internal_errors(false);
+    let logger = registry().with(lines.with_filter(filter));
     // A process that has a logger already keeps it.
     let _ = logger.try_init();
 }

@@ -1,6 +1,7 @@
 //! From a name or path to a validated scenario.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -283,15 +284,7 @@ fn check_root(root: &Table, name: &str, found: &Findings) {
 /// Reads a text file of bounded size.
 pub(super) fn read_text(path: &Path, shown: &str) -> Result<String, Problems> {
     let fail = |message: String, help: &str| Err(Problems::one(Location::whole(shown), message, help));
-    match std::fs::metadata(path) {
-        Ok(meta) if !meta.is_file() => return fail("this is not a file".into(), "give the path of a scenario file"),
-        Ok(meta) if meta.len() > MAX_FILE as u64 => {
-            let message = format!("the file has {} bytes, more than {MAX_FILE}", meta.len());
-            return fail(message, "use a smaller file");
-        }
-        _ => {}
-    }
-    match std::fs::read(path).map(String::from_utf8) {
+    match ndnweir_files::read(path, MAX_FILE as u64).map(String::from_utf8) {
         Ok(Ok(text)) => Ok(text),
         Ok(Err(error)) => {
             let before = error.as_bytes().iter().take(error.utf8_error().valid_up_to());
@@ -299,6 +292,10 @@ pub(super) fn read_text(path: &Path, shown: &str) -> Result<String, Problems> {
             let place = Location::at(&shown.into(), line, 0);
             Err(Problems::one(place, "the file is not UTF-8 text", "save the file as UTF-8"))
         }
+        Err(error) if error.kind() == ErrorKind::InvalidInput => {
+            fail(error.to_string(), "give the path of a scenario file")
+        }
+        Err(error) if error.kind() == ErrorKind::FileTooLarge => fail(error.to_string(), "use a smaller file"),
         Err(error) => fail(format!("cannot read the file: {error}"), "check the path and its permissions"),
     }
 }

@@ -19,7 +19,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use serde_json::{Value, json};
 use std::convert::Infallible;
-use std::io;
+use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
@@ -107,7 +107,9 @@ impl Server {
             runtime.block_on(async {
                 match TcpListener::from_std(listener) {
                     Ok(listener) => tokio::select! { () = serve(listener, shared) => {}, _ = ended => {} },
-                    Err(error) => eprintln!("error: the page is not served: {error}"),
+                    Err(error) => {
+                        let _ = writeln!(std::io::stderr(), "error: the page is not served: {error}");
+                    }
                 }
             });
             // Files that are being read are not waited for.

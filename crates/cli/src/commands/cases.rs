@@ -30,6 +30,9 @@ pub fn of(source: &Source, name: &str, overrides: &[String], vary: &[String]) ->
         Ok(Some(all)) => all,
         Err(VaryError::Scenario(problems)) => return Err(Failure::input(problems)),
         Err(VaryError::Text(why)) => return Err(Failure::Input(format!("--vary {why}"))),
+        Err(VaryError::Twice(case)) => {
+            return Err(Failure::Input(format!("{name}: two cases are called \"{case}\"; give each value once")));
+        }
         Err(VaryError::TooMany(count)) => {
             return Err(Failure::Input(format!("{name}: {count} cases; vary less, at most {MAX_CASES} can be")));
         }

@@ -30,7 +30,7 @@ fn make(args: &CertificatesArgs) -> Result<(), Failure> {
     let authority = Authority::open(&args.folder, args.days).map_err(Failure::work)?;
     for host in &hosts {
         let fingerprint = authority.certify(host, args.days).map_err(Failure::work)?;
-        println!("{}/{}.pem  SHA-256 {fingerprint}", args.folder.display(), host.name);
+        super::print(&format!("{}/{}.pem  SHA-256 {fingerprint}\n", args.folder.display(), host.name))?;
     }
     Ok(())
 }

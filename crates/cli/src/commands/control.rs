@@ -22,7 +22,8 @@ pub fn run(args: &ControlArgs) -> Result<(), Failure> {
 
 pub(super) fn configuration(path: &Path) -> Result<ControlConfig, Failure> {
     let file = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| Failure::Input(format!("{file}: {error}")))?;
+    let text = ndnweir_files::read_text(path, ndnweir_files::SETTINGS)
+        .map_err(|error| Failure::Input(format!("{file}: {error}")))?;
     ControlConfig::read(&file, &text).map_err(Failure::input)
 }
 
@@ -92,8 +93,7 @@ fn show(args: &ControlStatusArgs) -> Result<(), Failure> {
     let remedy = "is the controller running, with `listen` at this address?";
     let status = ask(args.address, PATIENCE).map_err(|why| Failure::Work(format!("{why} ({remedy})")))?;
     match args.json {
-        true => println!("{}", serde_json::to_string_pretty(&status).map_err(Failure::work)?),
-        false => println!("{}", text(&status)),
+        true => super::print(&format!("{}\n", serde_json::to_string_pretty(&status).map_err(Failure::work)?)),
+        false => super::print(&format!("{}\n", text(&status))),
     }
-    Ok(())
 }

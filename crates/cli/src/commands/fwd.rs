@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::network_args::FwdArgs;
+use crate::terminal::say;
 use ndnweir_core::units::Rate;
 use ndnweir_net::daemon::config::{self, Config, RouteSpec};
 use ndnweir_net::daemon::{Daemon, DaemonRequest, RunError};
@@ -24,7 +25,7 @@ pub fn run(args: &FwdArgs) -> Result<(), Failure> {
                 let reloaded = configuration(args).map_err(|f| f.to_string());
                 let reloaded = reloaded.and_then(|config| daemon.reload(config).map_err(|e| e.to_string()));
                 if let Err(message) = reloaded {
-                    eprintln!("error: {message}; the configuration stays as it was");
+                    say(format_args!("error: {message}; the configuration stays as it was"));
                 }
             }
         }
@@ -70,7 +71,8 @@ fn configuration(args: &FwdArgs) -> Result<Config, Failure> {
     let mut found = match &args.config {
         Some(path) => {
             let name = path.display().to_string();
-            let text = std::fs::read_to_string(path).map_err(|e| Failure::Input(format!("{name}: {e}")))?;
+            let text = ndnweir_files::read_text(path, ndnweir_files::SETTINGS)
+                .map_err(|e| Failure::Input(format!("{name}: {e}")))?;
             Config::read(&name, &text).map_err(Failure::input)?
         }
         None => Config::default(),
@@ -121,7 +123,7 @@ fn configuration(args: &FwdArgs) -> Result<Config, Failure> {
     }
     found.complete().map_err(Failure::input)?;
     for warning in found.warnings.drain(..) {
-        eprintln!("warning: {warning}");
+        say(format_args!("warning: {warning}"));
     }
     Ok(found)
 }

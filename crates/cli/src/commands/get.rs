@@ -1,8 +1,10 @@
 //! `ndnweir get`.
 
+use super::outputs::Outputs;
 use super::print_json;
 use super::transfer::{connect, download, name, waiter};
 use crate::failure::Failure;
+use crate::terminal::say;
 use crate::transfer_args::GetArgs;
 use crate::transfer_progress::Fetched;
 use ndnweir_core::units::{Bytes, Duration, Time};
@@ -27,6 +29,7 @@ use std::path::{Path, PathBuf};
 pub fn run(args: &GetArgs) -> Result<(), Failure> {
     let mut config = download(&args.fetch, name(&args.name)?)?;
     let output = target(args)?;
+    apart(args, output)?;
     let trace = args.trace.as_deref().map(FetchTrace::create).transpose();
     let trace = trace.map_err(|e| Failure::Input(format!("--trace: {e}")))?;
     let qlog = args.qlog.as_deref().map(|path| create_qlog(path, &args.name)).transpose()?;
@@ -61,13 +64,13 @@ pub fn run(args: &GetArgs) -> Result<(), Failure> {
         statistics[key] = value;
     }
     if let Some(warning) = warning(&finished).filter(|_| !args.quiet) {
-        eprintln!("{warning}");
+        say(warning);
     }
     match (args.json, args.quiet) {
         (true, _) => print_json(&statistics),
         (false, true) => Ok(()),
         (false, false) => {
-            eprintln!("{}", sentence(&statistics));
+            say(sentence(&statistics));
             Ok(())
         }
     }
@@ -117,6 +120,23 @@ fn target(args: &GetArgs) -> Result<Option<&Path>, Failure> {
     }
 }
 
+/// Checks that what is written on the way does not replace the object, its parts or a key.
+fn apart(args: &GetArgs, output: Option<&Path>) -> Result<(), Failure> {
+    let mut outputs = Outputs::default();
+    if let Some(path) = output {
+        for end in ["", ".part", ".part.state"] {
+            let mut name = path.as_os_str().to_owned();
+            name.push(end);
+            outputs.add("-o", Path::new(&name))?;
+        }
+    }
+    for (option, path) in [("--trace", &args.trace), ("--qlog", &args.qlog)] {
+        path.as_deref().map_or(Ok(()), |path| outputs.add(option, path))?;
+    }
+    let key = args.fetch.trust.split_once(':').map(|(_, file)| PathBuf::from(file));
+    outputs.not(&key.into_iter().collect::<Vec<_>>())
+}
+
 fn opener(path: Option<PathBuf>, args: &GetArgs, trust: Trust) -> Opener {
     let (restart, quiet) = (args.restart, args.quiet);
     let Some(path) = path else {
@@ -128,7 +148,7 @@ fn opener(path: Option<PathBuf>, args: &GetArgs, trust: Trust) -> Opener {
         let damaged = sink.changed_segments().count();
         if damaged > 0 && !quiet {
             let path = path.display();
-            eprintln!("warning: {path}.part: {damaged} segments are not as they came and are fetched again");
+            say(format_args!("warning: {path}.part: {damaged} segments are not as they came and are fetched again"));
         }
         Ok(OpenedSink { sink: Box::new(sink), had, stored, last })
     })

@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_scenario::{self as scenario, Scenario};
+use std::path::PathBuf;
 
 /// Checks, before the work, that a scenario can be simulated under these schemes.
 pub(super) fn check(scenario: &Scenario, schemes: &[Scheme]) -> Result<(), Failure> {
@@ -29,11 +30,17 @@ pub(super) fn changed_but_not_run(scenario: &Scenario, schemes: &[Scheme]) -> Ve
 
 /// Loads a scenario and checks that its schemes exist.
 pub(super) fn load(name: &str, overrides: &[String]) -> Result<Scenario, Failure> {
+    Ok(load_with_files(name, overrides)?.0)
+}
+
+/// As [`load`], with the files that were read.
+pub(super) fn load_with_files(name: &str, overrides: &[String]) -> Result<(Scenario, Vec<PathBuf>), Failure> {
     let mut source = scenario::find(name).map_err(Failure::input)?;
     if let Some(vary) = source.vary() {
         let message = format!("{}: the scenario has several cases, and this runs one", vary.at);
         return Err(Failure::Input(format!("{message}; delete [[vary]] from a copy of the file")));
     }
     scenario::apply_overrides(&mut source, overrides).map_err(Failure::input)?;
-    source.validate().map_err(Failure::input)
+    let scenario = source.validate().map_err(Failure::input)?;
+    Ok((scenario, source.files()))
 }

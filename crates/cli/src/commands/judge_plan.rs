@@ -5,7 +5,6 @@ use crate::judge_args::JudgeArgs;
 use ndnweir_lab::criteria::Job;
 use ndnweir_lab::results::replace_files;
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The first key of every plan, with the number of its format.
@@ -70,7 +69,7 @@ impl Plan {
         let wrong = |what: String| {
             Failure::Input(format!("{shown}: {what}; name a file that `ndnweir judge SCHEME --plan FILE` wrote"))
         };
-        let text = fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
+        let text = ndnweir_files::read_text(path, ndnweir_files::SETTINGS).map_err(|e| wrong(e.to_string()))?;
         let plan: Plan = serde_json::from_str(&text).map_err(|e| wrong(e.to_string()))?;
         match plan.judge_plan {
             FORMAT => Ok(plan),

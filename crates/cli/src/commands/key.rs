@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::manage_args::KeyArgs;
+use crate::terminal::say;
 use ndnweir_net::keys;
 use ndnweir_net::object::Trust;
 use ndnweir_wire::signature::{DigestSha256, Signer};
@@ -28,6 +29,6 @@ pub fn forwarder_key(args: &KeyArgs) -> Result<Option<Trust>, Failure> {
 /// Reports that others can use a private key.
 pub fn warn_if_exposed(file: &Path) {
     if let Some(warning) = keys::exposed(file) {
-        eprintln!("warning: {warning}");
+        say(format_args!("warning: {warning}"));
     }
 }

@@ -4,6 +4,7 @@ use super::{print, print_json};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::network_args::{LinkArgs, Queue};
+use crate::terminal::say;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::units::{Bytes, Duration, Rate};
 use ndnweir_net::emulator::{
@@ -50,7 +51,7 @@ pub fn run(args: &LinkArgs) -> Result<(), Failure> {
     let emulator = Emulator::bind(Ipv4Addr::LOCALHOST, &network, args.seed).map_err(Failure::input)?;
     let stop = interrupt::watch()?;
     let running = emulator.start(&[])?;
-    eprintln!("{} <-> {}; Ctrl-C ends the link", running.address(0, End::A), running.address(0, End::B));
+    say(format_args!("{} <-> {}; Ctrl-C ends the link", running.address(0, End::A), running.address(0, End::B)));
     let start = Instant::now();
     let end = args.duration.map(|duration| start + std::time::Duration::from_nanos(duration.nanos()));
     while !stop.load(Ordering::Relaxed) && end.is_none_or(|end| Instant::now() < end) {
@@ -71,7 +72,8 @@ pub fn run(args: &LinkArgs) -> Result<(), Failure> {
 }
 
 fn read_trace(file: &Path) -> Result<RateTrace, Failure> {
-    let text = std::fs::read_to_string(file).map_err(|e| Failure::Input(format!("{}: {e}", file.display())))?;
+    let text = ndnweir_files::read_text(file, ndnweir_files::SETTINGS)
+        .map_err(|e| Failure::Input(format!("{}: {e}", file.display())))?;
     let at = |e: TraceError| Failure::Input(format!("{}:{}: {}", file.display(), e.line, e.message));
     RateTrace::parse(&text).map_err(at)
 }

@@ -28,6 +28,7 @@ mod list;
 mod man;
 #[cfg(feature = "network")]
 mod manage;
+mod outputs;
 #[cfg(feature = "pack")]
 mod pack;
 #[cfg(feature = "pack")]

@@ -142,7 +142,7 @@ fn made_by(folder: &Path) -> Result<(Vec<String>, String), Failure> {
         let version = manifest.engine.split(' ').next().unwrap_or_default().to_owned();
         return Ok((manifest.command, version));
     }
-    let read = std::fs::read_to_string(folder.join("summary.json"));
+    let read = ndnweir_files::read_text(&folder.join("summary.json"), ndnweir_files::RESULTS);
     let text = read.map_err(|error| reject(&format!("no results of a run: summary.json: {error}")))?;
     let document: serde_json::Value =
         serde_json::from_str(&text).map_err(|error| reject(&format!("summary.json is damaged: {error}")))?;

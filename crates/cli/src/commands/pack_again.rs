@@ -24,7 +24,8 @@ pub fn run(args: &RepeatArgs) -> Result<(), Failure> {
     let folder = std::path::absolute(folder).map_err(Failure::input)?;
     unpack(&args.archive, &folder).map_err(Failure::input)?;
     let path = folder.join(MANIFEST);
-    let text = std::fs::read_to_string(&path).map_err(|e| Failure::Input(format!("{}: {e}", path.display())))?;
+    let text = ndnweir_files::read_text(&path, ndnweir_files::SETTINGS)
+        .map_err(|e| Failure::Input(format!("{}: {e}", path.display())))?;
     let manifest = Manifest::read(&text, &path).map_err(Failure::input)?;
     let command = Repeatable::read(&manifest.command, &path)?;
     // Whatever the command names is looked for there.

@@ -3,6 +3,7 @@
 use super::key::{command_signer, forwarder_key, warn_if_exposed};
 use super::transfer::{connect, duration, name, waiter};
 use crate::failure::Failure;
+use crate::terminal::say;
 use crate::transfer_args::PutArgs;
 use ndnweir_net::client::{Registration, RegistrationError, SessionEvent};
 use ndnweir_net::face_uri::FaceUri;
@@ -51,11 +52,11 @@ pub fn run(args: &PutArgs) -> Result<(), Failure> {
     let about = format!("{} ({} bytes in {segments} segments)", publisher.name(), publisher.size());
     let bar = crate::transfer_progress::served(segments, args.quiet);
     let mut watch = |event: PublishEvent| match event {
-        PublishEvent::Registered if !args.quiet => bar.suspend(|| eprintln!("publishing {about}")),
+        PublishEvent::Registered if !args.quiet => bar.suspend(|| say(format_args!("publishing {about}"))),
         PublishEvent::Registered => {}
-        PublishEvent::Unanswered => bar.suspend(|| eprintln!("warning: the forwarder does not answer; trying on")),
+        PublishEvent::Unanswered => bar.suspend(|| say("warning: the forwarder does not answer; trying on")),
         PublishEvent::Connection(SessionEvent::Lost(error)) => {
-            bar.suspend(|| eprintln!("warning: connection lost ({error}); trying again"));
+            bar.suspend(|| say(format_args!("warning: connection lost ({error}); trying again")));
         }
         PublishEvent::Connection(SessionEvent::Reconnected) => {}
         PublishEvent::Progress { answered, segments } => {

@@ -1,9 +1,10 @@
 //! `ndnweir sim`.
 
 use super::checkpoints::{self, Kept, interrupted};
-use super::inputs::{changed_but_not_run, check, load, seeds};
+use super::inputs::{changed_but_not_run, check, load_with_files, seeds};
+use super::outputs::Outputs;
 use super::repeat::repeat;
-use super::run_files::{files, may_create};
+use super::run_files::{RunFile, files, may_create};
 use super::watchers::{self, Watchers};
 use super::{cases, outcome, print, target};
 use crate::args::SimArgs;
@@ -21,7 +22,7 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     if let Some(cases) = cases::read(&args.run.scenario, &args.run.overrides, &args.vary)? {
         return cases::run(args, &cases);
     }
-    let scenario = load(&args.run.scenario, &args.run.overrides)?;
+    let (scenario, inputs) = load_with_files(&args.run.scenario, &args.run.overrides)?;
     let schemes = experiment::choose(&scenario, &args.run.scheme).map_err(Failure::input)?;
     check(&scenario, &schemes)?;
     let seeds = seeds(args.run.seed, args.run.seeds)?;
@@ -29,9 +30,13 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     let default = Path::new("results").join(&scenario.name);
     let named = checkpoints::named(args)?;
     let target = target::choose(named.as_deref(), default, Some(&repeat.command), args.run.output.force)?;
+    let mut outputs = Outputs::default();
     for file in files(args) {
         may_create(file.option, file.path)?;
+        outputs.add(file.option, file.path)?;
     }
+    outputs.not(&inputs)?;
+    outputs.outside(&target.folder)?;
     let stop = crate::interrupt::watch()?;
     let mut notes: Vec<String> =
         target.note.clone().into_iter().chain(changed_but_not_run(&scenario, &schemes)).collect();
@@ -51,16 +56,18 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
         problems.push(error.to_string());
     }
     watchers.written(problems.is_empty().then_some(&*out), comparison.partial, &problems.join("\n"));
-    for file in files(args).iter().filter(|_| !comparison.partial) {
-        if let Err(error) = (file.write)(&experiment, file.path, stop) {
-            problems.push(error.to_string());
+    let mut written = Vec::new();
+    for file in files(args).into_iter().filter(|_| !comparison.partial) {
+        match (file.write)(&experiment, file.path, stop) {
+            Ok(()) => written.push(file),
+            Err(error) => problems.push(error.to_string()),
         }
     }
     if args.run.output.json {
         print(&comparison.to_summary())?;
     } else if !args.run.output.quiet {
         notes.extend(comparison.scenario.notes.iter().cloned());
-        print(&summary(&comparison, &experiment, args, &notes, &out))?;
+        print(&summary(&comparison, &experiment, args, &notes, (&out, &written)))?;
     }
     if comparison.partial {
         problems.push(format!("interrupted; {} holds the runs that were complete{remedy}", out.display()));
@@ -70,7 +77,13 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     outcome(&problems)
 }
 
-fn summary(comparison: &Comparison, experiment: &Experiment, args: &SimArgs, notes: &[String], out: &Path) -> String {
+fn summary(
+    comparison: &Comparison,
+    experiment: &Experiment,
+    args: &SimArgs,
+    notes: &[String],
+    (out, written): (&Path, &[RunFile<'_>]),
+) -> String {
     let style = terminal::table_style(args.run.output.wide);
     let about = format!("{}: {}", comparison.scenario.name, comparison.scenario.description);
     let mut text = format!("{}\n\n", wrapped(&about, style.width).join("\n"));
@@ -90,7 +103,7 @@ fn summary(comparison: &Comparison, experiment: &Experiment, args: &SimArgs, not
     } else {
         text.push_str(&format!("{seeds}\n"));
     }
-    for file in files(args).iter().filter(|file| file.path.exists() && !comparison.partial) {
+    for file in written {
         text.push_str(&format!("{}: {}\n", file.what, file.path.display()));
     }
     text

@@ -3,6 +3,7 @@
 use crate::args::SimArgs;
 use crate::failure::Failure;
 use crate::progress::Bar;
+use crate::terminal::say;
 use ndnweir_lab::experiment::{Experiment, Progress};
 #[cfg(feature = "view")]
 use ndnweir_lab::results::Series;
@@ -82,7 +83,7 @@ impl Watchers {
                 let server = Server::start(options).map_err(Failure::work)?;
                 let run = std::sync::Arc::new(LiveRun::new(experiment, &described(), command));
                 let path = server.show(std::sync::Arc::clone(&run));
-                eprintln!("watch: {}", server.url(&path));
+                say(format_args!("watch: {}", server.url(&path)));
                 Some(Page { server, run, path })
             }
             false => None,
@@ -117,7 +118,7 @@ impl Watchers {
         if let Some(page) = &self.page
             && !self.stop.load(std::sync::atomic::Ordering::Relaxed)
         {
-            eprintln!("the page stays until Ctrl-C: {}", page.server.url(&page.path));
+            say(format_args!("the page stays until Ctrl-C: {}", page.server.url(&page.path)));
             super::view::wait(self.stop);
         }
     }

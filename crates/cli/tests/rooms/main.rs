@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What each crate may depend on, itself apart: the arrows of the README.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
+    ("files", &[]),
     ("state-derive", &[]),
     ("state", &["state-derive"]),
     ("core", &["state"]),
@@ -16,18 +17,24 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("node", &["state", "core", "wire"]),
     ("link", &["state", "core", "node"]),
     ("sim", &["state", "core", "wire", "node", "link"]),
-    ("scenario", &["core", "wire", "node", "link", "sim"]),
-    ("lab", &["state", "core", "wire", "node", "link", "sim", "scenario"]),
-    ("report", &["core", "wire", "node", "link", "sim", "scenario", "lab"]),
-    ("view", &["core", "wire", "node", "link", "sim", "scenario", "lab", "report"]),
-    ("net", &["core", "wire", "node", "link"]),
-    ("control", &["core", "wire", "node", "link", "net"]),
-    ("emulate", &["core", "wire", "node", "link", "sim", "scenario", "lab", "net"]),
-    ("cli", &["core", "wire", "node", "link", "sim", "scenario", "lab", "report", "view", "net", "control", "emulate"]),
+    ("scenario", &["files", "core", "wire", "node", "link", "sim"]),
+    ("lab", &["files", "state", "core", "wire", "node", "link", "sim", "scenario"]),
+    ("report", &["files", "core", "wire", "node", "link", "sim", "scenario", "lab"]),
+    ("view", &["files", "core", "wire", "node", "link", "sim", "scenario", "lab", "report"]),
+    ("net", &["files", "core", "wire", "node", "link"]),
+    ("control", &["files", "core", "wire", "node", "link", "net"]),
+    ("emulate", &["files", "core", "wire", "node", "link", "sim", "scenario", "lab", "net"]),
+    (
+        "cli",
+        &[
+            "files", "core", "wire", "node", "link", "sim", "scenario", "lab", "report", "view", "net", "control",
+            "emulate",
+        ],
+    ),
 ];
 
 /// Crates that build on any operating system.
-const PORTABLE: [&str; 8] = ["core", "wire", "node", "link", "sim", "scenario", "lab", "report"];
+const PORTABLE: [&str; 9] = ["files", "core", "wire", "node", "link", "sim", "scenario", "lab", "report"];
 
 /// Libraries for Unix, or for sockets.
 const FOREIGN: [&str; 12] = [

@@ -55,7 +55,9 @@ pub enum StartError {
 }
 
 fn tls(identity: &Identity) -> Result<ServerTlsConfig, StartError> {
-    let read = |path: &PathBuf| std::fs::read(path).map_err(|error| StartError::File(path.clone(), error));
+    let read = |path: &PathBuf| {
+        ndnweir_files::read(path, ndnweir_files::SETTINGS).map_err(|error| StartError::File(path.clone(), error))
+    };
     let own = tonic::transport::Identity::from_pem(read(&identity.certificate)?, read(&identity.key)?);
     Ok(ServerTlsConfig::new().identity(own).client_ca_root(Certificate::from_pem(read(&identity.clients)?)))
 }

@@ -81,7 +81,9 @@ fn list(period: Duration) -> SubscriptionList {
 
 /// Reads the certificates once.
 pub(super) fn tls(config: &TlsConfig) -> Result<ClientTlsConfig, String> {
-    let read = |path: &std::path::PathBuf| std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
+    let read = |path: &std::path::PathBuf| {
+        ndnweir_files::read(path, ndnweir_files::SETTINGS).map_err(|error| format!("{}: {error}", path.display()))
+    };
     let identity = Identity::from_pem(read(&config.certificate)?, read(&config.key)?);
     Ok(ClientTlsConfig::new().identity(identity).ca_certificate(Certificate::from_pem(read(&config.authority)?)))
 }

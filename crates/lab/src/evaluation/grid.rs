@@ -180,6 +180,8 @@ pub enum VaryError {
     Text(VariationError),
     /// There are more than [`MAX_CASES`] cases: so many.
     TooMany(usize),
+    /// Two cases have this name: a value is there twice.
+    Twice(String),
 }
 
 /// The combinations of what `texts` say, each as for [`variation`], else of what the scenario's own `[[vary]]` says; none
@@ -201,6 +203,10 @@ pub fn varied(source: &Source, texts: &[String]) -> Result<Option<Vec<Combinatio
     let all = combinations(&varied);
     if all.len() > MAX_CASES {
         return Err(VaryError::TooMany(all.len()));
+    }
+    let twice = all.iter().enumerate().find(|(i, case)| all[..*i].iter().any(|other| other.name == case.name));
+    if let Some((_, case)) = twice {
+        return Err(VaryError::Twice(case.name.clone()));
     }
     Ok(Some(all))
 }

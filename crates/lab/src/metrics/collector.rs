@@ -156,6 +156,10 @@ impl Collector {
         for link in &run.links {
             run.drops += link.drops;
         }
+        // Of nodes without a row too: Data and NACKs may reach a node that no Interest reached.
+        for node in &self.nodes {
+            run.drops += node.drops();
+        }
         run.shares = self.final_shares();
         run.nodes = self.used_nodes().map(|(name, gather)| gather.finish(name)).collect();
         run.series = self.series(end);

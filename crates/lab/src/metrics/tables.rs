@@ -3,7 +3,7 @@
 use super::counts::{Counts, Steps};
 use super::gather::Means;
 use crate::results::NodeRun;
-use ndnweir_sim::observer::{LinkCounters, NodeCounters, PathId};
+use ndnweir_sim::observer::{Drops, LinkCounters, NodeCounters, PathId};
 use std::ops::Range;
 
 /// The tables of one node.
@@ -73,6 +73,11 @@ impl NodeGather {
             pit_rejected,
             pit_expired,
         }
+    }
+
+    /// Packets dropped outside the egress queues in the window.
+    pub(super) fn drops(&self) -> Drops {
+        self.last.drops.since(&self.base.drops)
     }
 
     /// One column for each metric of `SeriesKind::Nodes`; `samples` by bin.

@@ -84,7 +84,7 @@ impl Folder {
                 let found = SHIPPED.get_file(format!("{name}/{file}")).and_then(|f| f.contents_utf8());
                 found.map(str::to_owned).ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no such file"))
             }
-            Folder::Disk(path) => std::fs::read_to_string(path.join(file)),
+            Folder::Disk(path) => ndnweir_files::read_text(&path.join(file), ndnweir_files::SETTINGS),
         }
     }
 }

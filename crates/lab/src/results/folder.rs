@@ -44,7 +44,7 @@ pub fn may_write(dir: &Path) -> Result<bool, Error> {
 
 /// The command that wrote a result folder, if it is stored there.
 pub fn command(dir: &Path) -> Option<String> {
-    let text = fs::read_to_string(dir.join("summary.json")).ok()?;
+    let text = ndnweir_files::read_text(&dir.join("summary.json"), ndnweir_files::RESULTS).ok()?;
     let document: serde_json::Value = serde_json::from_str(&text).ok()?;
     document["repeat"]["command"].as_str().filter(|command| !command.is_empty()).map(str::to_owned)
 }
@@ -111,7 +111,7 @@ pub fn read(dir: &Path) -> Result<Comparison, Error> {
 pub(super) fn read_from(dir: &Path, shown: &Path) -> Result<Comparison, Error> {
     const RESTORE: &str = "run the scenario again, or restore the file";
     let place = |name: &str| shown.join(name).display().to_string();
-    let text = |name: &str, remedy| match fs::read(dir.join(name)) {
+    let text = |name: &str, remedy| match ndnweir_files::read(&dir.join(name), ndnweir_files::RESULTS) {
         Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|error| {
             let what = format!("no UTF-8 text at byte {}", error.utf8_error().valid_up_to());
             Error::Damaged { path: place(name), what, remedy: RESTORE }

@@ -329,7 +329,7 @@ pub struct Run {
     pub nacks: u64,
     /// Retransmitted Interests of all consumers.
     pub retransmissions: u64,
-    /// Drops of all links.
+    /// Drops of all links, and of nodes outside their links' queues.
     pub drops: Drops,
     /// By consumer, in the scenario's order.
     pub consumers: Vec<ConsumerRun>,

@@ -42,7 +42,11 @@ impl Manifest {
         let path = folder.join(FILE);
         let shown = path.display().to_string();
         let remedy = "name a folder of `ndnweir sweep`";
-        let text = fs::read_to_string(&path).map_err(|source| Error::Io { path: shown.clone(), source, remedy })?;
+        let text = ndnweir_files::read_text(&path, ndnweir_files::RESULTS).map_err(|source| Error::Io {
+            path: shown.clone(),
+            source,
+            remedy,
+        })?;
         serde_json::from_str(&text).map_err(|e| Error::Damaged { path: shown, what: e.to_string(), remedy })
     }
 
@@ -62,7 +66,7 @@ impl Manifest {
         let path = folder.join(FILE);
         let shown = || path.display().to_string();
         let damaged = |what: String, remedy| Err(Error::Damaged { path: shown(), what, remedy });
-        let text = match fs::read_to_string(&path) {
+        let text = match ndnweir_files::read_text(&path, ndnweir_files::RESULTS) {
             Ok(text) => text,
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 // What another worker is about to put there begins with its name and a dot.

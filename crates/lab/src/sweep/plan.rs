@@ -61,11 +61,7 @@ impl Plan {
         let shown = path.display().to_string();
         let whole = Location::whole(&shown);
         let wrong = |what: String| Problems::one(whole.clone(), what, "name a plan file (see docs/sweeps.md)");
-        let size = std::fs::metadata(path).map_err(|e| wrong(e.to_string()))?.len();
-        if size > MAX_FILE {
-            return Err(wrong(format!("the file has {size} bytes, more than {MAX_FILE}")));
-        }
-        let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
+        let text = ndnweir_files::read_text(path, MAX_FILE).map_err(|e| wrong(e.to_string()))?;
         let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
         let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let mut plan = read(&shown, &text, &folder, name, options)?;

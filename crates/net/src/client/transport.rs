@@ -46,7 +46,7 @@ fn choose(option: Option<&str>, variable: Option<&str>, folders: &[PathBuf]) -> 
 
 /// The transport set in a file; none if it cannot be read or has none.
 fn read_file(path: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(path).ok()?;
+    let text = ndnweir_files::read_text(path, ndnweir_files::SETTINGS).ok()?;
     let mut values = text.lines().filter_map(|line| {
         let (key, value) = line.split_once('=')?;
         (key.trim() == "transport").then(|| value.trim().to_owned())

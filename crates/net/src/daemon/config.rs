@@ -280,7 +280,7 @@ impl ConfigReader<'_> {
     fn anchor(&self, anchor: &AnchorEntry) -> Result<TrustAnchor, ConfigError> {
         let (at, path) = (anchor.key.span().start, anchor.key.get_ref());
         let fail = |why: String| self.error(at, format!("{}: {why}", path.display()));
-        let pem = std::fs::read_to_string(path).map_err(|e| fail(e.to_string()))?;
+        let pem = ndnweir_files::read_text(path, ndnweir_files::SETTINGS).map_err(|e| fail(e.to_string()))?;
         let name = anchor.name.as_ref().map(|text| self.parse(text, name)).transpose()?;
         TrustAnchor::from_pem(&pem, name).map_err(|e| fail(format!("{e}; give a public key in PEM")))
     }

@@ -49,7 +49,7 @@ const TRUST_FORMS: &str = "any, digest, ed25519:PUBFILE or ecdsa:PUBFILE (public
 /// Reads a key file with `parse`.
 fn read<T>(path: &str, parse: impl Fn(&str) -> Result<T, KeyError>) -> Result<T, KeyFileError> {
     let path = Path::new(path);
-    let text = std::fs::read_to_string(path);
+    let text = ndnweir_files::read_text(path, ndnweir_files::SETTINGS);
     let text = text.map_err(|problem| KeyFileError::File { path: path.into(), problem })?;
     parse(&text).map_err(|problem| KeyFileError::Key { path: path.into(), problem })
 }

@@ -13,6 +13,7 @@ mod table;
 use crate::commands::key::{command_signer, forwarder_key};
 use crate::failure::Failure;
 use crate::manage_args::RemoteArgs;
+use crate::terminal::say;
 use ndnweir_net::client::transport;
 use ndnweir_net::face_uri::FaceUri;
 use ndnweir_net::mgmt::dataset::FaceStatus;
@@ -45,7 +46,7 @@ fn connect(args: &RemoteArgs) -> Result<Remote, Failure> {
     let unverified = key.is_none();
     let remote = Remote::connect(&uri, command_signer(&args.key)?, PATIENCE)?.with_trust(key);
     if unverified {
-        eprintln!("unverified: nothing shows that the forwarder made these answers; --forwarder-key FILE checks it");
+        say("unverified: nothing shows that the forwarder made these answers; --forwarder-key FILE checks it");
     }
     Ok(remote)
 }

@@ -5,6 +5,7 @@ use super::table::table;
 use super::{PATIENCE, canonical, create_face};
 use crate::commands::{control, print, print_json};
 use crate::failure::Failure;
+use crate::terminal::say;
 use ndnweir_control::controller::config::{ControlConfig, RouterConfig};
 use ndnweir_lab::experiment::routes;
 use ndnweir_net::keys;
@@ -86,7 +87,7 @@ impl Plan {
             self.routes.iter().map(|route| route.node.as_str()).filter(|node| !known.contains(node)).collect();
         if !left.is_empty() {
             let names = left.into_iter().collect::<Vec<_>>().join(", ");
-            eprintln!("note: {} has no router {names}; their routes are not installed", file.display());
+            say(format_args!("note: {} has no router {names}; their routes are not installed", file.display()));
         }
         let wanted = config.routers.iter().map(|router| self.wanted(&config, router)).collect::<Result<Vec<_>, _>>()?;
         let mut routers = Vec::new();

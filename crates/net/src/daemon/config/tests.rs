@@ -74,7 +74,9 @@ fn what_is_wrong_is_named_with_its_line_and_a_remedy() {
         ("reliability = false", "mark-losses = 2.0", "fwd.toml:11: ", "from 0 to 1"),
         ("[[face]]", "[[face", "fwd.toml:7: ", ""),
         ("[[face]]", "[[trust-anchor]]\nkey = \"/no/key.pem\"\n[[face]]", "fwd.toml:8: ", "/no/key.pem"),
-        ("[[face]]", "[[trust-anchor]]\nkey = \"/dev/null\"\n[[face]]", "fwd.toml:8: ", "PEM"),
+        ("[[face]]", "[[trust-anchor]]\nkey = \"/dev/null\"\n[[face]]", "fwd.toml:8: ", "this is not a file"),
+        // Of this crate.
+        ("[[face]]", "[[trust-anchor]]\nkey = \"Cargo.toml\"\n[[face]]", "fwd.toml:8: ", "PEM"),
     ];
     for (good, bad, place, remedy) in cases {
         let error = Config::read("fwd.toml", &GOOD.replacen(good, bad, 1)).unwrap_err().to_string();
