@@ -40,7 +40,7 @@ impl FilesRead {
 }
 
 /// The error for a file that is not opened because of where it lies.
-pub(super) fn elsewhere(shown: &str) -> Problems {
+fn elsewhere(shown: &str) -> Problems {
     let message = "the file is outside of the folder where the command runs, and is not opened";
     Problems::one(Location::whole(shown), message, "copy it there, and name it by its relative path")
 }

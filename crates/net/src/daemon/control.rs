@@ -229,7 +229,7 @@ impl ManagedForwarder for Daemon {
         let Some(id) = self.faces.with_number(face_id) else { return Ok(()) };
         if id == self.management.id() {
             let text = format!("face {face_id} is the forwarder's own, which answers commands: it stays");
-            return Err(CommandFailure::new(403, text));
+            return Err(CommandFailure::new(409, text));
         }
         self.close(now, id, "destroyed by command");
         Ok(())

@@ -105,7 +105,7 @@ pub trait ManagedForwarder {
     /// [`super::Management::face_event`] as for any other face that ends.
     ///
     /// # Errors
-    /// 403 for a face without which the forwarder cannot work.
+    /// 409 for a face without which the forwarder cannot work.
     fn destroy_face(&mut self, face_id: u64) -> Result<(), CommandFailure>;
 
     /// Gives a prefix a next hop, or changes its cost.

@@ -174,7 +174,7 @@ fn the_face_that_answers_commands_is_not_destroyed_and_the_command_fails() {
     let mut daemon = Daemon::new(config).unwrap();
     let own = daemon.faces.number(daemon.management.id()).unwrap();
     let failure = daemon.destroy_face(own).unwrap_err();
-    assert_eq!((failure.code, daemon.face(own).is_some()), (403, true));
+    assert_eq!((failure.code, daemon.face(own).is_some()), (409, true));
     let other = daemon.faces().iter().map(|face| face.face_id).find(|face| *face != own).unwrap();
     assert_eq!((daemon.destroy_face(other), daemon.face(other)), (Ok(()), None));
 }
