@@ -122,12 +122,20 @@ fn links_in_a_result_folder_are_not_followed() {
 
 /// A pack whose command was exchanged by someone.
 fn forged(dir: &Path, command: &[&str]) {
+    forged_with(dir, command, &[]);
+}
+
+/// As [`forged`], with more input files.
+fn forged_with(dir: &Path, command: &[&str], inputs: &[(&str, &str)]) {
     fs::create_dir_all(dir.join("forged")).unwrap();
     tar(dir, &["xzf", "mine.tar.gz"]);
     let path = dir.join("mine/pack.json");
     let mut manifest: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     manifest["command"] = json!(command);
     fs::write(&path, manifest.to_string()).unwrap();
+    for (name, text) in inputs {
+        fs::write(dir.join("mine/inputs").join(name), text).unwrap();
+    }
     let files: Vec<String> =
         contents(&dir.join("mine")).keys().map(|name| format!("mine/{}", name.display())).collect();
     let mut words = vec!["czf", "forged.tar.gz", "--format=ustar"];
@@ -161,5 +169,63 @@ fn a_forged_command_runs_nothing_else_and_writes_nowhere_else() {
         let said = stderr(&run(dir.path(), &format!("repeat forged.tar.gz --out f{number}")).code(2));
         assert!(said.contains(why), "{words:?}: {said}");
         assert!(!outside.exists() && !dir.path().join(format!("f{number}/repeated")).exists());
+    }
+}
+
+#[test]
+fn no_word_of_a_file_outside_of_a_pack_is_shown_whatever_in_it_names_the_file() {
+    let (author, dir) = (tempdir().unwrap(), tempdir().unwrap());
+    results(author.path());
+    run(author.path(), "pack mine").success();
+    fs::copy(author.path().join("mine.tar.gz"), dir.path().join("mine.tar.gz")).unwrap();
+    // Each kind of file has errors that would show this line.
+    let secret = dir.path().join("secret.txt");
+    fs::write(&secret, "sesame opens = the = door\n").unwrap();
+    let secret = secret.to_str().unwrap();
+    let up = "../../secret.txt";
+    let link = |trace: &str| {
+        format!(
+            "[[node]]\nname = \"C\"\n[[node]]\nname = \"P\"\n[[link]]\nends = [\"C\", \"P\"]\n{trace}\ndelay = \"1ms\"\n\
+             [[producer]]\nname = \"P\"\nnode = \"P\"\nprefix = \"/a\"\n\
+             [[consumer]]\nname = \"C\"\nnode = \"C\"\nprefix = \"/a\"\n"
+        )
+    };
+    let rate = link("rate = \"10Mbps\"");
+    let component = format!("{rate}[scheme.x]\nbase = \"bic\"\nconsumer = {{ file = \"{secret}\" }}\n");
+    let plan = |scenario: &str| format!("[[experiment]]\nid = \"a\"\nscenario = \"{scenario}\"\n");
+    let inputs = [
+        ("rate.toml", rate.clone()),
+        ("trace.toml", link(&format!("trace = \"{secret}\""))),
+        ("up.toml", link(&format!("trace = \"{up}\""))),
+        ("component.toml", component),
+        ("topology.toml", format!("[topology]\nfile = \"{secret}\"\n[demand]\nmodel = \"gravity\"\n")),
+        ("plan.toml", plan(secret)),
+        ("plan-trace.toml", plan("trace.toml")),
+    ];
+    let inputs: Vec<(&str, &str)> = inputs.iter().map(|(name, text)| (*name, text.as_str())).collect();
+    let set =
+        |what: &str, file: &str| ["sim".into(), "rate.toml".into(), "--set".into(), format!("{what}={file}")].to_vec();
+    let word = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
+    let commands = [
+        set("scheme.bic.consumer.file", secret),
+        set("scheme.bic.consumer.file", up),
+        set("link.C-P.trace", secret),
+        word(&["sim", "rate.toml", "--vary", &format!("scheme.bic.consumer.file={secret},{up}")]),
+        word(&["sim", "trace.toml"]),
+        word(&["sim", "up.toml"]),
+        word(&["sim", "component.toml"]),
+        word(&["sim", "topology.toml"]),
+        word(&["sim", secret]),
+        word(&["sweep", "plan.toml"]),
+        word(&["sweep", "plan-trace.toml"]),
+        word(&["sweep", secret]),
+    ];
+    for (number, words) in commands.iter().enumerate() {
+        let words: Vec<&str> = ["ndnweir"].into_iter().chain(words.iter().map(String::as_str)).collect();
+        forged_with(dir.path(), &words, &inputs);
+        let said = stderr(&run(dir.path(), &format!("repeat forged.tar.gz --out s{number}")).code(2));
+        assert!(said.contains("outside of"), "{words:?}: {said}");
+        assert!(!said.contains("sesame") && !said.contains("opens") && !said.contains("line"), "{words:?}: {said}");
+        assert!(!said.contains("secret.txt:1"), "{words:?}: {said}");
     }
 }

@@ -364,6 +364,7 @@ fn bad_input_is_rejected_before_anything_is_done() {
         ("get /a --set marker.x=1", &["consumer.KEY=VALUE"]),
         ("get /a --set consumer.windw=1", &["windw", "expected one of"]),
         ("get /a --lifetime fast", &["--lifetime fast"]),
+        ("get /a --lifetime 1ns", &["--lifetime 1ns", "1ms or more"]),
         ("get /a --timeout 0s", &["--timeout 0s"]),
         ("get /a --pace=-1", &["--pace -1"]),
         ("get /a --pace 1000", &["--pace 1000"]),

@@ -4,7 +4,7 @@
 //! so they are kept as text.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -51,6 +51,23 @@ impl FaceUri {
     /// A TCP port at an address.
     pub fn tcp(address: SocketAddr) -> FaceUri {
         FaceUri::Tcp(IpFamily::of(address), address.ip().to_string(), address.port())
+    }
+
+    /// Checks that a face may lead there: to a port of one neighbour.
+    ///
+    /// # Errors
+    /// Why it may not, with the remedy.
+    pub fn check_neighbour(&self) -> Result<(), FaceUriError> {
+        let (FaceUri::Udp(_, host, port) | FaceUri::Tcp(_, host, port)) = self else { return Ok(()) };
+        let problem = match host.parse::<IpAddr>().map(|address| address.to_canonical()) {
+            _ if *port == 0 => "nobody has port 0",
+            Ok(address) if address.is_unspecified() => "its address is that of no neighbour",
+            Ok(address) if address.is_multicast() || address == IpAddr::V4(Ipv4Addr::BROADCAST) => {
+                "its address is that of many, and a face leads to one neighbour"
+            }
+            _ => return Ok(()),
+        };
+        Err(FaceUriError { text: self.to_string(), problem })
     }
 }
 
@@ -132,6 +149,27 @@ mod tests {
             assert_eq!(text.parse::<FaceUri>().unwrap().to_string(), text);
         }
         assert_eq!("tcp4://a".parse::<FaceUri>().unwrap().to_string(), "tcp4://a:6363");
+    }
+
+    #[test]
+    fn a_face_leads_to_a_port_of_one_neighbour() {
+        for text in [
+            "udp4://127.0.0.1:0",
+            "tcp://router.example.net:0",
+            "udp4://0.0.0.0:6363",
+            "tcp4://0.0.0.0",
+            "udp6://[::]:6363",
+            "udp6://[::ffff:0.0.0.0]:6363",
+            "udp4://255.255.255.255:6363",
+            "udp4://224.0.23.170:56363",
+            "udp6://[ff02::1234]:56363",
+        ] {
+            let error = text.parse::<FaceUri>().unwrap().check_neighbour().unwrap_err().to_string();
+            assert!(error.contains("write udp4://HOST:PORT"), "{error}");
+        }
+        for text in ["udp4://127.0.0.1:1", "udp6://[::1]:6363", "tcp4://router.example.net", "unix:///run/0.0.0.0:0"] {
+            assert_eq!(text.parse::<FaceUri>().unwrap().check_neighbour(), Ok(()));
+        }
     }
 
     #[test]

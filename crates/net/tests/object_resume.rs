@@ -185,6 +185,60 @@ fn segments_of_differing_size_have_no_place_in_a_file() {
     }
 }
 
+#[test]
+fn a_changed_byte_of_the_state_costs_the_segments_of_its_record_alone_and_is_reported() {
+    let numbers = [0, 1, 2, 9, 5, 7];
+    // Records of the others differ from these in the length of a signature alone.
+    for (trust, signer) in trusts().into_iter().take(3) {
+        let dir = tempfile::tempdir().unwrap();
+        let (target, path) = (dir.path().join("f"), dir.path().join("f.part.state"));
+        store_partial(&target, &numbers, &trust, &*signer);
+        let (state, part) = (std::fs::read(&path).unwrap(), std::fs::read(dir.path().join("f.part")).unwrap());
+        let records = state.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        for (at, changed) in (0..state.len()).flat_map(|at| [1, 0x20, 0xff].map(|changed| (at, changed))) {
+            let mut state = state.clone();
+            state[at] ^= changed;
+            std::fs::write(&path, state).unwrap();
+            std::fs::write(dir.path().join("f.part"), &part).unwrap();
+            let shown = format!("{} byte {at} ^ {changed}", trust.fingerprint());
+            match open(&target, &trust) {
+                Ok(sink) => {
+                    assert!(at >= records, "{shown}");
+                    let left = sink.received().count();
+                    let reported = sink.changed_segments().count() + sink.unread_records();
+                    assert!(left >= 5 && (left == 6 || reported > 0), "{shown}: {left} left, {reported} reported");
+                }
+                // What the first line says is not guessed.
+                Err(error) => assert!(at < records && error.contains("--restart"), "{shown}: {error}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn the_records_behind_a_part_of_the_state_that_was_lost_are_still_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let (target, path) = (dir.path().join("f"), dir.path().join("f.part.state"));
+    let (trust, signer) = (Trust::Digest, DigestSha256);
+    store_partial(&target, &[0, 1, 2, 3, 4, 5, 6, 7, 8], &trust, &signer);
+    let mut state = std::fs::read(&path).unwrap();
+    let records = state.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+    let each = (state.len() - records) / 9;
+    // From the middle of the third to the middle of the fifth.
+    state[records + 5 * each / 2..records + 9 * each / 2].fill(0);
+    std::fs::write(&path, state).unwrap();
+    let mut sink = open(&target, &trust).unwrap();
+    assert_eq!((ranges(&sink), sink.changed_segments().count()), (vec![(0, 2), (5, 9)], 0));
+    assert!(sink.unread_records() > 0);
+    store(&mut sink, &[2, 3], &trust, &signer);
+    Box::new(sink).save_partial().unwrap();
+    let mut sink = open(&target, &trust).unwrap();
+    assert_eq!(ranges(&sink), [(0, 4), (5, 9)]);
+    store(&mut sink, &[4, 9], &trust, &signer);
+    Box::new(sink).finish().unwrap();
+    assert_eq!(std::fs::read(&target).unwrap(), [&b"0123".repeat(9)[..], b"end"].concat());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 

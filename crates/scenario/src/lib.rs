@@ -16,6 +16,7 @@ pub mod diag;
 mod direction;
 mod expand;
 pub mod fields;
+mod files_read;
 mod flow_sizes;
 mod flows;
 mod gravity;
@@ -40,10 +41,11 @@ pub mod tree;
 
 pub use component_files::component_file;
 pub use diag::{Diagnostic, Location, Problems};
+pub use files_read::is_here;
 pub use model::*;
 pub use order::compare as compare_names;
 pub use shipped::{Shipped, shipped};
-pub use source::{Source, apply_overrides, find, load};
+pub use source::{Source, apply_overrides, find, find_here, load};
 
 /// Most consumers, and most producers, a scenario may have.
 pub const MAX_APPLICATIONS: usize = 20_000;

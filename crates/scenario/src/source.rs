@@ -1,12 +1,11 @@
 //! From a name or path to a validated scenario.
 
-use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use super::diag::{Findings, Location, Problems, suggest};
 use super::fields::Fields;
+use super::files_read::FilesRead;
 use super::model::Scenario;
 use super::overrides::{self, Override};
 use super::traces::Traces;
@@ -35,16 +34,6 @@ pub(super) enum Base {
     Text(String, FilesRead),
 }
 
-/// The files of which a scenario, with whatever overrides, has been read.
-#[derive(Clone, Debug, Default)]
-pub(super) struct FilesRead(Arc<Mutex<BTreeSet<PathBuf>>>);
-
-impl FilesRead {
-    fn add(&self, path: &Path) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
-    }
-}
-
 impl Base {
     fn files_read(&self) -> &FilesRead {
         match self {
@@ -59,6 +48,7 @@ impl Base {
 
     /// As [`read_text`], of a file that belongs to the scenario.
     pub(super) fn read_text(&self, path: &Path, shown: &str) -> Result<String, Problems> {
+        self.files_read().allow(path, shown)?;
         let text = read_text(path, shown)?;
         self.files_read().add(path);
         Ok(text)
@@ -96,9 +86,22 @@ impl Base {
 /// # Errors
 /// Unknown names (with the names that exist), unreadable files, and errors of the file's syntax.
 pub fn find(name_or_path: &str) -> Result<Source, Problems> {
+    find_with(name_or_path, FilesRead::default())
+}
+
+/// As [`find`], of a scenario that need not be trusted: whatever it and its overrides name, no file outside of the current
+/// folder is opened.
+///
+/// # Errors
+/// As [`find`], and for files elsewhere.
+pub fn find_here(name_or_path: &str) -> Result<Source, Problems> {
+    find_with(name_or_path, FilesRead::new(true))
+}
+
+fn find_with(name_or_path: &str, files: FilesRead) -> Result<Source, Problems> {
     let path = Path::new(name_or_path);
     if let Some(shipped) = shipped::by_name(name_or_path) {
-        return Source::from_toml(shipped.file, shipped.text, Base::Shipped(FilesRead::default()));
+        return Source::from_toml(shipped.file, shipped.text, Base::Shipped(files));
     }
     let looks_like_path = name_or_path.contains(['/', '\\']) || path.extension().is_some();
     if !looks_like_path && !path.is_file() {
@@ -107,13 +110,16 @@ pub fn find(name_or_path: &str) -> Result<Source, Problems> {
         let help = format!("{}; or give the path of a .toml file", suggest(name_or_path, "scenarios", names));
         return Err(Problems::one(Location::whole(name_or_path), message, help));
     }
+    files.allow(path, name_or_path)?;
     let text = read_text(path, name_or_path)?;
-    let source = match Format::of(name_or_path) {
-        Some(_) => Source::from_topology(name_or_path, text),
-        None => Source::from_text(name_or_path, &text, path.parent().unwrap_or(Path::new("")))?,
-    };
-    source.base.files_read().add(path);
-    Ok(source)
+    files.add(path);
+    match Format::of(name_or_path) {
+        Some(_) => Ok(Source::topology_of(name_or_path, text, files)),
+        None => {
+            let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+            Source::from_toml(name_or_path, &text, Base::Folder(folder, files))
+        }
+    }
 }
 
 /// Finds a scenario, applies overrides and validates it.
@@ -162,6 +168,10 @@ impl Source {
 
     /// Makes a scenario of a bare topology file's text: gravity demand and default run settings.
     pub fn from_topology(name: &str, text: String) -> Source {
+        Source::topology_of(name, text, FilesRead::default())
+    }
+
+    fn topology_of(name: &str, text: String, files: FilesRead) -> Source {
         let at = Location::whole(name);
         let stem = Path::new(name).file_stem().map_or("topology".into(), |s| s.to_string_lossy().into_owned());
         let clean: String =
@@ -173,7 +183,7 @@ impl Source {
         root.set("topology", Item::table(&at, vec![("file", Item::text(&at, name))]));
         root.set("demand", Item::table(&at, vec![("model", Item::text(&at, "gravity"))]));
         root.set("run", Item::table(&at, vec![("duration", Item::text(&at, "20s"))]));
-        Source { name: name.into(), root, base: Base::Text(text, FilesRead::default()), overrides: Vec::new() }
+        Source { name: name.into(), root, base: Base::Text(text, files), overrides: Vec::new() }
     }
 
     /// What the scenario varies, `[[vary]]`, as it is written: who runs it in several cases reads it. [`Source::validate`]
@@ -185,7 +195,7 @@ impl Source {
     /// The files that were read for this scenario and its clones so far, as paths from where the program runs: those that
     /// it names are among them once [`Source::validate`] has succeeded. None of what comes with the program.
     pub fn files(&self) -> Vec<PathBuf> {
-        self.base.files_read().0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.base.files_read().all()
     }
 
     /// Checks everything and gives the scenario.

@@ -7,6 +7,7 @@
 
 mod attach;
 mod catalogue;
+mod connections;
 mod feed;
 mod folders;
 mod guard;

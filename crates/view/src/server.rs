@@ -5,7 +5,7 @@ use crate::feed::{Feed, NextEvent};
 use crate::guard::{self, Guard, REPORT_POLICY};
 use crate::request::RunRequest;
 use crate::runs::{LiveRun, Runs};
-use crate::{catalogue, folders, page};
+use crate::{catalogue, connections, folders, page};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Path as UrlPath, Request, State};
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
@@ -14,9 +14,6 @@ use axum::middleware::Next;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{Html, IntoResponse, Json, Response};
 use axum::routing::{get, post};
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::io::{self, Write};
@@ -27,9 +24,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-/// Connections at a time; more wait.
-const CONNECTIONS: usize = 64;
-/// Of these, streams of events.
+/// Connections that may be streams of events.
 const STREAMS: usize = 24;
 /// How long a connection may take to send the head of a request, and then its body.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -106,7 +101,11 @@ impl Server {
         let serve = move || {
             runtime.block_on(async {
                 match TcpListener::from_std(listener) {
-                    Ok(listener) => tokio::select! { () = serve(listener, shared) => {}, _ = ended => {} },
+                    Ok(listener) => {
+                        shared.attached.iter().for_each(Program::spawn);
+                        let served = connections::serve(listener, router(shared), PATIENCE);
+                        tokio::select! { () = served => {}, _ = ended => {} }
+                    }
                     Err(error) => {
                         let _ = writeln!(std::io::stderr(), "error: the page is not served: {error}");
                     }
@@ -141,29 +140,6 @@ impl Drop for Server {
     }
 }
 
-/// Accepts as many connections as there is room for.
-async fn serve(listener: TcpListener, shared: Arc<Shared>) {
-    shared.attached.iter().for_each(Program::spawn);
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
-    let service = TowerToHyperService::new(router(shared));
-    loop {
-        let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
-        let Ok((stream, _)) = listener.accept().await else {
-            // No descriptors: those of others are released.
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            continue;
-        };
-        let service = service.clone();
-        tokio::spawn(async move {
-            let mut builder = http1::Builder::new();
-            builder.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(64 << 10);
-            // A reader that goes away is no error.
-            let _ = builder.serve_connection(TokioIo::new(stream), service).await;
-            drop(permit);
-        });
-    }
-}
-
 fn router(shared: Arc<Shared>) -> Router {
     let guard = Arc::clone(&shared.guard);
     let shell = async |State(shared): State<Arc<Shared>>| Html(page::shell(&shared.guard.key));
@@ -188,6 +164,7 @@ fn router(shared: Arc<Shared>) -> Router {
         .fallback(async || (StatusCode::NOT_FOUND, "there is no such page\n"))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(axum::middleware::from_fn(in_time))
+        .layer(axum::middleware::from_fn(connections::keep))
         .layer(axum::middleware::from_fn_with_state(guard, guard::check))
         .with_state(shared)
 }

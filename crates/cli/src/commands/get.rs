@@ -150,6 +150,14 @@ fn opener(path: Option<PathBuf>, args: &GetArgs, trust: Trust) -> Opener {
             let path = path.display();
             say(format_args!("warning: {path}.part: {damaged} segments are not as they came and are fetched again"));
         }
+        let unread = sink.unread_records();
+        if unread > 0 && !quiet {
+            let path = path.display();
+            say(format_args!(
+                "warning: {path}.part.state: damaged in {unread} places; segments that were recorded there alone are \
+                 fetched again"
+            ));
+        }
         Ok(OpenedSink { sink: Box::new(sink), had, stored, last })
     })
 }

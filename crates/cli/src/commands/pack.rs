@@ -50,11 +50,13 @@ impl Repeatable {
         }
     }
 
-    /// The files that the command reads, by their names in a pack: all are below the folder where it runs.
-    pub(super) fn inputs(&self) -> Result<Vec<(String, PathBuf)>, Failure> {
+    /// The files that the command reads, by their names in a pack: all are below the folder where it runs. With `here` one
+    /// elsewhere is not opened either: of whose command it is need not be known.
+    pub(super) fn inputs(&self, here: bool) -> Result<Vec<(String, PathBuf)>, Failure> {
         let files = match self {
             Repeatable::Sim(args) => {
-                let source = scenario::find(&args.run.scenario).map_err(Failure::input)?;
+                let find = if here { scenario::find_here } else { scenario::find };
+                let source = find(&args.run.scenario).map_err(Failure::input)?;
                 if cases::of(&source, &args.run.scenario, &args.run.overrides, &args.vary)?.is_none() {
                     let mut source = source.clone();
                     scenario::apply_overrides(&mut source, &args.run.overrides).map_err(Failure::input)?;
@@ -62,7 +64,7 @@ impl Repeatable {
                 }
                 source.files()
             }
-            Repeatable::Sweep(args) => sweep::plan(args)?.files,
+            Repeatable::Sweep(args) => sweep::plan_within(args, here)?.files,
         };
         let named = |file: PathBuf| match inside(&file) {
             Some(name) => Ok((name, file)),
@@ -173,7 +175,8 @@ pub fn run(args: &PackArgs) -> Result<(), Failure> {
         ("Cargo.lock".into(), Entry::Text(LOCK.into())),
         ("README.md".into(), Entry::Text(readme(&top, &manifest))),
     ];
-    files.extend(command.inputs()?.into_iter().map(|(name, file)| (format!("{INPUTS}/{name}"), Entry::File(file))));
+    files
+        .extend(command.inputs(false)?.into_iter().map(|(name, file)| (format!("{INPUTS}/{name}"), Entry::File(file))));
     files.extend(results.iter().map(|name| (format!("{RESULTS}/{name}"), Entry::File(args.folder.join(name)))));
     let count = files.len();
     pack(&archive, &top, files).map_err(Failure::input)?;

@@ -64,7 +64,8 @@ pub fn run(args: &RepeatArgs) -> Result<(), Failure> {
     Err(Failure::Work(format!("{place}/{REPEATED} differs from {place}/{RESULTS}{why}:\n{list}{more}")))
 }
 
-/// Checks, before anything runs, that a command reads nothing but what came with it.
+/// Checks, before anything runs, that a command reads nothing but what came with it. Nothing else is opened to tell, as
+/// errors show lines of what they are about.
 fn contained(command: &Repeatable) -> Result<(), Failure> {
     let reaches = |path: &Path| inside(path).is_none();
     let named = match command {
@@ -74,5 +75,5 @@ fn contained(command: &Repeatable) -> Result<(), Failure> {
     if reaches(named) {
         return Err(Failure::Input(format!("{}: the command of this pack reads files outside of it", named.display())));
     }
-    command.inputs().map(drop)
+    command.inputs(true).map(drop)
 }

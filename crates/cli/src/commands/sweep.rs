@@ -73,7 +73,12 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
 
 /// The plan, as the options change it.
 pub(super) fn plan(args: &SweepArgs) -> Result<Plan, Failure> {
-    let options = PlanOptions { schemes: args.scheme.clone(), seeds: args.seeds, set: args.overrides.clone() };
+    plan_within(args, false)
+}
+
+/// As [`plan`]; with `here` nothing outside of the current folder is opened.
+pub(super) fn plan_within(args: &SweepArgs, here: bool) -> Result<Plan, Failure> {
+    let options = PlanOptions { schemes: args.scheme.clone(), seeds: args.seeds, set: args.overrides.clone(), here };
     Plan::read(&args.plan, &options).map_err(Failure::input)
 }
 

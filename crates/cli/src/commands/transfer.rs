@@ -32,6 +32,15 @@ pub fn duration(option: &str, text: &str) -> Result<Duration, Failure> {
     }
 }
 
+/// InterestLifetime as the user wrote it: packets have it in whole milliseconds, and with 0 nobody waits for an answer.
+fn lifetime(text: &str) -> Result<Duration, Failure> {
+    let lifetime = duration("--lifetime", text)?;
+    match lifetime < Duration::from_millis(1) {
+        true => Err(Failure::Input(format!("--lifetime {text}: give 1ms or more"))),
+        false => Ok(lifetime),
+    }
+}
+
 /// A waiter that Ctrl-C ends; a second Ctrl-C ends the program at once.
 pub fn waiter() -> Result<Waiter, Failure> {
     let waiter = Waiter::new().map_err(Failure::work)?;
@@ -59,7 +68,7 @@ pub fn download(args: &FetchArgs, name: Name) -> Result<DownloadConfig, Failure>
     }
     let fetcher = FetcherConfig {
         seed: seed(),
-        lifetime: duration("--lifetime", &args.lifetime)?,
+        lifetime: lifetime(&args.lifetime)?,
         loss: (!args.no_loss_detection).then(Default::default),
         pace: (args.pace > 0.0).then_some(args.pace),
         ..FetcherConfig::default()

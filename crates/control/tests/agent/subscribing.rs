@@ -134,7 +134,7 @@ async fn changes_come_when_they_happen_all_again_at_a_heartbeat_and_what_ends_is
     assert_eq!(numbers(&[subscriber.notification().await]), [8, 9], "the heartbeat");
     agent.ask(move |daemon| {
         use ndnweir_net::mgmt::ManagedForwarder;
-        daemon.destroy_face(a);
+        daemon.destroy_face(a).unwrap();
     });
     loop {
         let reported = subscriber.notification().await;

@@ -10,7 +10,7 @@ use crate::experiment::choose;
 use ndnweir_scenario::diag::Findings;
 use ndnweir_scenario::fields::Fields;
 use ndnweir_scenario::tree::{self, Item, Table, Value};
-use ndnweir_scenario::{Location, Problems, Source, find};
+use ndnweir_scenario::{Location, Problems, Source, find, find_here, is_here};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -35,6 +35,8 @@ pub struct PlanOptions {
     pub seeds: Option<u32>,
     /// Overrides for all scenarios, as `--set` takes them.
     pub set: Vec<String>,
+    /// The plan need not be trusted: no file outside of the current folder is opened.
+    pub here: bool,
 }
 
 /// A plan.
@@ -61,6 +63,9 @@ impl Plan {
         let shown = path.display().to_string();
         let whole = Location::whole(&shown);
         let wrong = |what: String| Problems::one(whole.clone(), what, "name a plan file (see docs/sweeps.md)");
+        if options.here && !is_here(path) {
+            return Err(wrong("the file is outside of the folder where the command runs, and is not opened".into()));
+        }
         let text = ndnweir_files::read_text(path, MAX_FILE).map_err(|e| wrong(e.to_string()))?;
         let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
         let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -197,8 +202,10 @@ impl Reader<'_> {
 
     fn source(&self, file: &str, at: &Location) -> Result<Source, Problems> {
         let beside = [self.folder.join(file), self.folder.join("scenarios").join(file)];
-        let there: Option<&PathBuf> = beside.iter().find(|path| path.is_file());
+        let may_be = |path: &Path| !self.options.here || is_here(path);
+        let there: Option<&PathBuf> = beside.iter().find(|path| may_be(path) && path.is_file());
         let name = there.map_or(file.to_owned(), |path| path.display().to_string());
+        let find = if self.options.here { find_here } else { find };
         find(&name).map_err(|problems| match problems.list.first() {
             Some(first) if first.place.line == 0 => {
                 let message = format!("scenario \"{file}\": {}", first.message);

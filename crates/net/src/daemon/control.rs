@@ -107,6 +107,16 @@ impl Daemon {
     }
 }
 
+fn check_mtu(datagram: bool, mtu: Option<u64>) -> Result<(), CommandFailure> {
+    match mtu.is_some_and(|mtu| !datagram || mtu < MIN_MTU) {
+        true => {
+            let text = format!("the MTU of a UDP face is {MIN_MTU} or more, streams have none");
+            Err(CommandFailure::new(409, text))
+        }
+        false => Ok(()),
+    }
+}
+
 impl ManagedForwarder for Daemon {
     fn status(&self) -> ForwarderStatus {
         let (here, node) = (self.forwarder.counters(), self.forwarder.node().counters());
@@ -160,9 +170,10 @@ impl ManagedForwarder for Daemon {
         if request.settings.reliability == Some(true) && !datagram {
             return Err(CommandFailure::new(409, NO_RELIABILITY));
         }
+        check_mtu(datagram, request.settings.mtu)?;
         let mut spec = FaceSpec::new(request.remote.clone());
         spec.mtu = match request.settings.mtu {
-            Some(mtu) => mtu.clamp(MIN_MTU, 8800) as usize,
+            Some(mtu) => mtu.min(8800) as usize,
             None => self.config.mtu,
         };
         spec.reliability = request.settings.reliability.unwrap_or(spec.reliability);
@@ -183,12 +194,7 @@ impl ManagedForwarder for Daemon {
         if settings.reliability == Some(true) && !link.is_datagram() {
             return Err(CommandFailure::new(409, NO_RELIABILITY));
         }
-        if settings.mtu.is_some_and(|mtu| !link.is_datagram() || mtu < MIN_MTU) {
-            return Err(CommandFailure::new(
-                409,
-                format!("the MTU of a UDP face is {MIN_MTU} or more, streams have none"),
-            ));
-        }
+        check_mtu(link.is_datagram(), settings.mtu)?;
         if let Some(mtu) = settings.mtu {
             let mtu = mtu.min(8800) as usize;
             link.mtu = Some(mtu);
@@ -218,11 +224,15 @@ impl ManagedForwarder for Daemon {
         Ok(())
     }
 
-    fn destroy_face(&mut self, face_id: u64) {
+    fn destroy_face(&mut self, face_id: u64) -> Result<(), CommandFailure> {
         let now = self.clock.now();
-        if let Some(id) = self.faces.with_number(face_id).filter(|id| *id != self.management.id()) {
-            self.close(now, id, "destroyed by command");
+        let Some(id) = self.faces.with_number(face_id) else { return Ok(()) };
+        if id == self.management.id() {
+            let text = format!("face {face_id} is the forwarder's own, which answers commands: it stays");
+            return Err(CommandFailure::new(409, text));
         }
+        self.close(now, id, "destroyed by command");
+        Ok(())
     }
 
     fn set_next_hop(&mut self, prefix: NameView<'_>, face_id: u64, cost: u64) -> Result<(), CommandFailure> {

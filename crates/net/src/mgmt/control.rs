@@ -103,7 +103,10 @@ pub trait ManagedForwarder {
 
     /// Closes a face and removes its next hops; nothing happens when there is none. Implementations report the end with
     /// [`super::Management::face_event`] as for any other face that ends.
-    fn destroy_face(&mut self, face_id: u64);
+    ///
+    /// # Errors
+    /// 409 for a face without which the forwarder cannot work.
+    fn destroy_face(&mut self, face_id: u64) -> Result<(), CommandFailure>;
 
     /// Gives a prefix a next hop, or changes its cost.
     ///

@@ -153,6 +153,7 @@ fn canonical(uri: &str) -> Result<FaceUri, ControlResponse> {
 
 fn create_face(p: &ControlParameters, control: &mut impl ManagedForwarder) -> Outcome {
     let remote = canonical(p.uri.as_deref().unwrap_or_default())?;
+    remote.check_neighbour().map_err(|error| no(400, error.to_string()))?;
     let local = p.local_uri.as_deref().map(canonical).transpose()?;
     let mut settings = settings(p)?;
     match settings.persistency {
@@ -187,7 +188,7 @@ fn update_face(p: &ControlParameters, from: u64, control: &mut impl ManagedForwa
 
 fn destroy_face(p: ControlParameters, rib: &mut Rib, control: &mut impl ManagedForwarder) -> Outcome {
     let face_id = p.face_id.filter(|&face_id| face_id != 0).ok_or_else(|| no(400, "FaceId cannot be 0"))?;
-    control.destroy_face(face_id);
+    control.destroy_face(face_id)?;
     apply(rib.remove_face(face_id), control);
     Ok(p)
 }

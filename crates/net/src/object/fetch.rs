@@ -19,11 +19,20 @@ use ndnweir_wire::signature::VerifyError;
 use ndnweir_wire::{Component, DataView, InterestBuilder, InterestView, LpHeader, Name};
 use std::collections::BTreeMap;
 
+/// A time for people: of those above a millisecond no parts of one.
+fn shown(time: Duration) -> Duration {
+    const MILLISECOND: u64 = 1_000_000;
+    match time.nanos() {
+        nanos @ MILLISECOND.. => Duration::from_nanos(nanos - nanos % MILLISECOND),
+        _ => time,
+    }
+}
+
 /// Why a fetch cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// Nothing arrived for too long.
-    #[error("no segment of {name} arrived for {waited}{}", if *.rejected { ": there is no route to it" } else { "" })]
+    #[error("no segment of {name} arrived for {}{}", shown(*.waited), if *.rejected { ": there is no route to it" } else { "" })]
     Unanswered {
         /// The versioned name.
         name: Name,

@@ -12,6 +12,7 @@ pub mod fetch;
 pub mod naming;
 pub mod publisher;
 pub mod ranges;
+mod records;
 pub mod resume;
 pub mod signals;
 pub mod sink;

@@ -1,5 +1,4 @@
 //! The state of an interrupted fetch, with which a later one continues.
-
 //!
 //! In addition to the content, `FILE.part.state` stores the rest of each packet. So every packet can be
 //! reassembled and its signature checked as if it had just arrived: neither content that was changed on the disk nor a
@@ -7,6 +6,7 @@
 
 use super::naming;
 use super::ranges::Ranges;
+use super::records::{self, LENGTHS};
 use super::trust::{Trust, Verification};
 use ndnweir_wire::packet::MAX_PACKET_SIZE;
 use ndnweir_wire::signature::sha256;
@@ -111,9 +111,6 @@ pub(super) fn open_own(path: &Path) -> io::Result<File> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record(Vec<u8>);
 
-/// Lengths of what comes before the content, of the content, of what comes after, and of the digest.
-const LENGTHS: usize = 8;
-
 impl Record {
     pub(super) fn new(data: &DataView<'_>, checked: Verification) -> Record {
         let (wire, content) = (data.wire(), data.content());
@@ -143,28 +140,41 @@ pub(super) struct ResumeState {
     pub(super) length: Option<u64>,
     /// Recorded segments that have changed since.
     pub(super) damaged: Ranges,
+    /// Damaged places of the state file: records of which it cannot be told what segments they stood for.
+    pub(super) unread: u64,
+}
+
+/// What a record is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Checked {
+    /// It says which segment it stands for, and whether that is valid.
+    Read,
+    /// It is the last segment's, whose place is only known with the size of the others.
+    TooEarly,
+    /// It says nothing of use.
+    Unread,
 }
 
 impl ResumeState {
     /// Adds the packet of a record if its content is in `part` and its signature is valid.
-    fn check(&mut self, lengths: [usize; 4], rest: &[u8], part: &File, object: &Name, trust: &Trust) {
+    fn check(&mut self, lengths: [usize; 4], rest: &[u8], part: &File, object: &Name, trust: &Trust) -> Checked {
         let [before, content, after, _] = lengths;
         let (head, rest) = rest.split_at(before);
         let (tail, digest) = rest.split_at(after);
         // The name is in the part before the content, which needs not be there to read it.
         let mut packet = [head, &vec![0; content], tail].concat();
-        let Ok(view) = DataView::decode(&packet) else { return };
-        let Some(segment) = naming::segment_of(object.as_view(), view.name()) else { return };
+        let Ok(view) = DataView::decode(&packet) else { return Checked::Unread };
+        let Some(segment) = naming::segment_of(object.as_view(), view.name()) else { return Checked::Unread };
         let last = view.final_block_id().and_then(|last| last.as_segment()).or(self.last);
         let size = match self.segment_size {
             Some(size) => size,
-            None if last == Some(segment) && segment > 0 => return,
+            None if last == Some(segment) && segment > 0 => return Checked::TooEarly,
             None => content as u64,
         };
         let is_last = last == Some(segment);
         let fits = last.is_none_or(|last| segment <= last) && self.last.is_none_or(|known| last == Some(known));
         if !fits || (is_last && content as u64 > size) || (!is_last && content as u64 != size) {
-            return;
+            return Checked::Unread;
         }
         let found =
             segment.checked_mul(size).map(|offset| part.read_exact_at(&mut packet[before..][..content], offset));
@@ -174,17 +184,23 @@ impl ResumeState {
                 checked => checked.is_ok(),
             });
         if !right {
-            if !self.received.contains(segment) {
-                self.damaged.insert(segment);
+            // Beside a valid record of the segment it is the record that has changed, perhaps in the segment's number.
+            if self.received.contains(segment) {
+                return Checked::Unread;
             }
-            return;
+            self.damaged.insert(segment);
+            return Checked::Read;
         }
         (self.segment_size, self.last) = (Some(size), last);
-        self.damaged.remove(segment);
+        if self.damaged.contains(segment) {
+            self.damaged.remove(segment);
+            self.unread += 1;
+        }
         self.received.insert(segment);
         if is_last {
             self.length = Some(segment * size + content as u64);
         }
+        Checked::Read
     }
 }
 
@@ -225,12 +241,22 @@ impl State {
             if head.trust != fresh.trust {
                 return Err(ResumeError::Trust { path, there: head.trust, wanted: fresh.trust });
             }
-            let whole = line.len() as u64
-                + records(&mut input, |lengths, rest| {
-                    kept.check(lengths, rest, part, object, trust);
-                });
+            let mut early = None;
+            let found = records::read(&file, line.len() as u64, |lengths, rest| {
+                match kept.check(lengths, rest, part, object, trust) {
+                    Checked::Read => {}
+                    Checked::TooEarly => early = Some((lengths, rest.to_vec())),
+                    Checked::Unread => kept.unread += 1,
+                }
+            });
+            let found = found.map_err(failed)?;
+            kept.unread += found.gaps;
+            if let Some((lengths, rest)) = early {
+                let checked = kept.check(lengths, &rest, part, object, trust);
+                kept.unread += u64::from(checked != Checked::Read);
+            }
             // A record that was cut off is written again.
-            file.set_len(whole).map_err(failed)?;
+            file.set_len(found.end).map_err(failed)?;
         }
         if kept.received.count() == 0 {
             part.set_len(0).and_then(|()| file.set_len(0)).and_then(|()| file.rewind()).map_err(failed)?;
@@ -260,26 +286,3 @@ impl State {
 
 /// Bytes of records that are not written yet.
 const BUFFERED: usize = 64 << 10;
-
-/// Reads whole records, as long as there are any: how many bytes they take.
-fn records(input: &mut impl Read, mut each: impl FnMut([usize; 4], &[u8])) -> u64 {
-    let (mut read, mut rest) = (0, Vec::new());
-    loop {
-        let mut head = [0; LENGTHS];
-        if input.read_exact(&mut head).is_err() {
-            return read;
-        }
-        let [a, b, c, d, e, f, g, h] = head;
-        let lengths = [[a, b], [c, d], [e, f], [g, h]].map(|bytes| usize::from(u16::from_be_bytes(bytes)));
-        let [before, content, after, digest] = lengths;
-        if before + content + after > MAX_PACKET_SIZE || !matches!(digest, 0 | 32) {
-            return read;
-        }
-        rest.resize(before + after + digest, 0);
-        if input.read_exact(&mut rest).is_err() {
-            return read;
-        }
-        each(lengths, &rest);
-        read += (LENGTHS + rest.len()) as u64;
-    }
-}

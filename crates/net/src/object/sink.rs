@@ -196,6 +196,11 @@ impl FileSink {
         &self.kept.damaged
     }
 
+    /// Places of the state file where no record can be read, of whatever segments.
+    pub fn unread_records(&self) -> u64 {
+        self.kept.unread
+    }
+
     /// Bytes of content that are stored.
     pub fn stored_bytes(&self) -> u64 {
         let size = self.kept.segment_size.unwrap_or(0);

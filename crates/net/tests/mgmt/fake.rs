@@ -100,12 +100,13 @@ impl ManagedForwarder for Fake {
         Ok(())
     }
 
-    fn destroy_face(&mut self, face_id: u64) {
+    fn destroy_face(&mut self, face_id: u64) -> Result<(), CommandFailure> {
         self.faces.remove(&face_id);
         for hops in self.fib.values_mut() {
             hops.remove(&face_id);
         }
         self.fib.retain(|_, hops| !hops.is_empty());
+        Ok(())
     }
 
     fn set_next_hop(&mut self, prefix: NameView<'_>, face_id: u64, cost: u64) -> Result<(), CommandFailure> {
@@ -262,6 +263,6 @@ impl Rig {
 impl Fake {
     /// A face that ends by itself: its next hops are removed, without notifying management.
     pub fn destroy_quietly(&mut self, face_id: u64) {
-        ManagedForwarder::destroy_face(self, face_id);
+        ManagedForwarder::destroy_face(self, face_id).unwrap();
     }
 }

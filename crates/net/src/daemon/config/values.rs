@@ -26,7 +26,9 @@ impl ValueError {
 /// # Errors
 /// A sentence with the remedy.
 pub fn uri(text: &str) -> Result<FaceUri, ValueError> {
-    text.parse().map_err(ValueError::new)
+    let uri: FaceUri = text.parse().map_err(ValueError::new)?;
+    uri.check_neighbour().map_err(ValueError::new)?;
+    Ok(uri)
 }
 
 /// Reads a name.

@@ -166,3 +166,33 @@ fn commands_configure_the_content_store() {
     rig.daemon.configure_cs(Some(0), Some(true), None).unwrap();
     assert_eq!((rig.daemon.cs().flags, rig.daemon.cs().entries, rig.copies("/a/7")), (both, 0, 1));
 }
+
+#[test]
+fn the_face_that_answers_commands_is_not_destroyed_and_the_command_fails() {
+    let (mut config, _dir) = config(json!({ "base": "pcon" }));
+    config.management = true;
+    let mut daemon = Daemon::new(config).unwrap();
+    let own = daemon.faces.number(daemon.management.id()).unwrap();
+    let failure = daemon.destroy_face(own).unwrap_err();
+    assert_eq!((failure.code, daemon.face(own).is_some()), (409, true));
+    let other = daemon.faces().iter().map(|face| face.face_id).find(|face| *face != own).unwrap();
+    assert_eq!((daemon.destroy_face(other), daemon.face(other)), (Ok(()), None));
+}
+
+#[test]
+fn a_face_is_not_made_with_an_mtu_that_it_cannot_have() {
+    let mut daemon = Rig::new(json!({ "base": "pcon" })).daemon;
+    for (uri, mtu, mtu_of_the_face) in [
+        ("udp4://127.0.0.1:12", 10, Err(409)),
+        ("udp4://127.0.0.1:12", MIN_MTU - 1, Err(409)),
+        ("tcp4://127.0.0.1:12", 1400, Err(409)),
+        ("udp4://127.0.0.1:12", MIN_MTU, Ok(Some(MIN_MTU))),
+    ] {
+        let settings = FaceSettings { mtu: Some(mtu), ..FaceSettings::default() };
+        let made = daemon.create_face(&FaceRequest { remote: uri.parse().unwrap(), local: None, settings });
+        let made = made.map(|made| match made {
+            FaceCreated::New(face) | FaceCreated::Existing(face) => daemon.face(face).unwrap().mtu,
+        });
+        assert_eq!(made.map_err(|failure| failure.code), mtu_of_the_face, "{uri} {mtu}");
+    }
+}
