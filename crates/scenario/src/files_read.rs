@@ -34,16 +34,16 @@ impl FilesRead {
     pub(super) fn allow(&self, path: &Path, shown: &str) -> Result<(), Problems> {
         match !self.here || is_here(path) {
             true => Ok(()),
-            false => Err(elsewhere(shown)),
+            false => {
+                let help = "copy it there, and name it by its relative path";
+                Err(Problems::one(Location::whole(shown), ELSEWHERE, help))
+            }
         }
     }
 }
 
-/// The error for a file that is not opened because of where it lies.
-fn elsewhere(shown: &str) -> Problems {
-    let message = "the file is outside of the folder where the command runs, and is not opened";
-    Problems::one(Location::whole(shown), message, "copy it there, and name it by its relative path")
-}
+/// What is wrong with a file that is not opened because of where it lies.
+pub const ELSEWHERE: &str = "the file is outside of the folder where the command runs, and is not opened";
 
 /// Whether a path leads to nothing outside of the current folder, also not by links. No file is opened to tell.
 pub fn is_here(path: &Path) -> bool {

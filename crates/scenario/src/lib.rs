@@ -41,7 +41,7 @@ pub mod tree;
 
 pub use component_files::component_file;
 pub use diag::{Diagnostic, Location, Problems};
-pub use files_read::is_here;
+pub use files_read::{ELSEWHERE, is_here};
 pub use model::*;
 pub use order::compare as compare_names;
 pub use shipped::{Shipped, shipped};

@@ -1,5 +1,6 @@
 //! `ndnweir control`.
 
+use super::inputs::settings;
 use crate::control_args::{ControlArgs, ControlCommand, ControlRunArgs, ControlStatusArgs};
 use crate::failure::Failure;
 use ndnweir_control::controller::config::ControlConfig;
@@ -22,8 +23,7 @@ pub fn run(args: &ControlArgs) -> Result<(), Failure> {
 
 pub(super) fn configuration(path: &Path) -> Result<ControlConfig, Failure> {
     let file = path.display().to_string();
-    let text = ndnweir_files::read_text(path, ndnweir_files::SETTINGS)
-        .map_err(|error| Failure::Input(format!("{file}: {error}")))?;
+    let text = settings(path)?;
     ControlConfig::read(&file, &text).map_err(Failure::input)
 }
 

@@ -1,5 +1,6 @@
 //! `ndnweir fwd`.
 
+use super::inputs::settings;
 use crate::failure::Failure;
 use crate::network_args::FwdArgs;
 use crate::terminal::say;
@@ -71,8 +72,7 @@ fn configuration(args: &FwdArgs) -> Result<Config, Failure> {
     let mut found = match &args.config {
         Some(path) => {
             let name = path.display().to_string();
-            let text = ndnweir_files::read_text(path, ndnweir_files::SETTINGS)
-                .map_err(|e| Failure::Input(format!("{name}: {e}")))?;
+            let text = settings(path)?;
             Config::read(&name, &text).map_err(Failure::input)?
         }
         None => Config::default(),

@@ -15,7 +15,7 @@ use ndnweir_net::client::SessionEvent;
 use ndnweir_net::clock::Clock;
 use ndnweir_net::object::signals::Signals;
 use ndnweir_net::object::trust::Verification;
-use ndnweir_net::object::{FileSink, SinkError, StreamSink, Trust};
+use ndnweir_net::object::{FileSink, SinkError, StreamSink, Trust, partial_files};
 use ndnweir_net::transfer::download::{MAX_EARLY, Opener, run as run_download};
 use ndnweir_net::transfer::{Download, DownloadError, DownloadObserver, FinishedDownload, OpenedSink};
 use ndnweir_node::FetcherCounters;
@@ -124,11 +124,8 @@ fn target(args: &GetArgs) -> Result<Option<&Path>, Failure> {
 fn apart(args: &GetArgs, output: Option<&Path>) -> Result<(), Failure> {
     let mut outputs = Outputs::default();
     if let Some(path) = output {
-        for end in ["", ".part", ".part.state"] {
-            let mut name = path.as_os_str().to_owned();
-            name.push(end);
-            outputs.add("-o", Path::new(&name))?;
-        }
+        outputs.add("-o", path)?;
+        partial_files(path).iter().try_for_each(|part| outputs.add("-o", part))?;
     }
     for (option, path) in [("--trace", &args.trace), ("--qlog", &args.qlog)] {
         path.as_deref().map_or(Ok(()), |path| outputs.add(option, path))?;

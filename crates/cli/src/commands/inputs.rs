@@ -3,6 +3,8 @@
 use crate::failure::Failure;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_scenario::{self as scenario, Scenario};
+#[cfg(any(feature = "network", feature = "pack"))]
+use std::path::Path;
 use std::path::PathBuf;
 
 /// Checks, before the work, that a scenario can be simulated under these schemes.
@@ -26,6 +28,13 @@ pub(super) fn changed_but_not_run(scenario: &Scenario, schemes: &[Scheme]) -> Ve
     let idle = scenario.compositions.iter().filter(|own| own.place.source.starts_with("--set "));
     let idle = idle.filter(|own| !schemes.iter().any(|scheme| scheme.name == own.name));
     idle.map(|own| format!("{}: scheme {} is not run; name it with --scheme", own.place, own.name)).collect()
+}
+
+/// The text of a file that people write, which is named on the command line.
+#[cfg(any(feature = "network", feature = "pack"))]
+pub(super) fn settings(path: &Path) -> Result<String, Failure> {
+    ndnweir_files::read_text(path, ndnweir_files::SETTINGS)
+        .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
 }
 
 /// Loads a scenario and checks that its schemes exist.

@@ -1,5 +1,6 @@
 //! `ndnweir link`.
 
+use super::inputs::settings;
 use super::{print, print_json};
 use crate::failure::Failure;
 use crate::interrupt;
@@ -72,8 +73,7 @@ pub fn run(args: &LinkArgs) -> Result<(), Failure> {
 }
 
 fn read_trace(file: &Path) -> Result<RateTrace, Failure> {
-    let text = ndnweir_files::read_text(file, ndnweir_files::SETTINGS)
-        .map_err(|e| Failure::Input(format!("{}: {e}", file.display())))?;
+    let text = settings(file)?;
     let at = |e: TraceError| Failure::Input(format!("{}:{}: {}", file.display(), e.line, e.message));
     RateTrace::parse(&text).map_err(at)
 }

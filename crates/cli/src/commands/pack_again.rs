@@ -1,5 +1,6 @@
 //! `ndnweir repeat`.
 
+use super::inputs::settings;
 use super::pack::{Repeatable, top};
 use super::print;
 use crate::failure::Failure;
@@ -24,8 +25,7 @@ pub fn run(args: &RepeatArgs) -> Result<(), Failure> {
     let folder = std::path::absolute(folder).map_err(Failure::input)?;
     unpack(&args.archive, &folder).map_err(Failure::input)?;
     let path = folder.join(MANIFEST);
-    let text = ndnweir_files::read_text(&path, ndnweir_files::SETTINGS)
-        .map_err(|e| Failure::Input(format!("{}: {e}", path.display())))?;
+    let text = settings(&path)?;
     let manifest = Manifest::read(&text, &path).map_err(Failure::input)?;
     let command = Repeatable::read(&manifest.command, &path)?;
     // Whatever the command names is looked for there.

@@ -3,6 +3,7 @@
 use crate::args::SimArgs;
 use crate::failure::Failure;
 use crate::progress::Bar;
+#[cfg(feature = "view")]
 use crate::terminal::say;
 use ndnweir_lab::experiment::{Experiment, Progress};
 #[cfg(feature = "view")]

@@ -10,7 +10,7 @@ use crate::experiment::choose;
 use ndnweir_scenario::diag::Findings;
 use ndnweir_scenario::fields::Fields;
 use ndnweir_scenario::tree::{self, Item, Table, Value};
-use ndnweir_scenario::{Location, Problems, Source, find, find_here, is_here};
+use ndnweir_scenario::{ELSEWHERE, Location, Problems, Source, find, find_here, is_here};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ impl Plan {
         let whole = Location::whole(&shown);
         let wrong = |what: String| Problems::one(whole.clone(), what, "name a plan file (see docs/sweeps.md)");
         if options.here && !is_here(path) {
-            return Err(wrong("the file is outside of the folder where the command runs, and is not opened".into()));
+            return Err(wrong(ELSEWHERE.into()));
         }
         let text = ndnweir_files::read_text(path, MAX_FILE).map_err(|e| wrong(e.to_string()))?;
         let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();

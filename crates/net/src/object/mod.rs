@@ -23,6 +23,6 @@ mod wanted;
 pub use discovery::{Discovered, Discovery, DiscoveryError};
 pub use fetch::{FetchError, SegmentFetch};
 pub use publisher::{Publisher, PublisherConfig, PublisherError};
-pub use sink::{FileSink, Sink, SinkError, StreamSink};
+pub use sink::{FileSink, Sink, SinkError, StreamSink, partial_files};
 pub use source::{FileSource, Source};
 pub use trust::{Trust, signer};

@@ -165,10 +165,13 @@ fn is_full(problem: &io::Error) -> bool {
     matches!(problem.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-fn beside(target: &Path, ending: &str) -> PathBuf {
-    let mut name = target.as_os_str().to_owned();
-    name.push(ending);
-    name.into()
+/// Where the content of `target` is until the fetch is complete, and its state.
+pub fn partial_files(target: &Path) -> [PathBuf; 2] {
+    [".part", ".part.state"].map(|ending| {
+        let mut name = target.as_os_str().to_owned();
+        name.push(ending);
+        name.into()
+    })
 }
 
 impl FileSink {
@@ -178,10 +181,10 @@ impl FileSink {
     /// # Errors
     /// [`SinkError`] if it belongs to something else, is in use, or cannot be written.
     pub fn open(target: &Path, object: &Name, trust: &Trust, restart: bool) -> Result<FileSink, SinkError> {
-        let part = beside(target, ".part");
+        let [part, state] = partial_files(target);
         let file = open_own(&part).map_err(|problem| SinkError::File { path: part.clone(), problem })?;
         file.try_lock().map_err(|_| ResumeError::InUse(part.clone()))?;
-        let (state, kept) = State::open(beside(target, ".part.state"), &file, (object, trust), restart)?;
+        let (state, kept) = State::open(state, &file, (object, trust), restart)?;
         let saved = (Time::ZERO, kept.received.count());
         Ok(FileSink { target: target.into(), part, file, kept, held: None, state, record: None, saved })
     }

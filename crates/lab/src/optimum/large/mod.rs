@@ -123,19 +123,8 @@ struct Large<'a> {
 }
 
 impl<'a> Large<'a> {
+    /// With `ties` the costs of paths depend on nothing else, and ties on this number.
     fn new(
-        problem: &'a Problem,
-        groups: Vec<Vec<usize>>,
-        capacities: Vec<f64>,
-        start: &Start,
-        search: Search,
-        most: u64,
-    ) -> Result<Large<'a>, SolverError> {
-        Large::with(problem, groups, capacities, start, search, most, None)
-    }
-
-    /// The same, or with costs of paths that depend on nothing else and ties that depend on a number.
-    fn with(
         problem: &'a Problem,
         groups: Vec<Vec<usize>>,
         capacities: Vec<f64>,
@@ -225,6 +214,15 @@ impl<'a> Large<'a> {
             alpha: 0.0,
         });
         Some(id)
+    }
+
+    /// All levels that are left.
+    fn levels(&mut self) -> Result<Vec<Level>, SolverError> {
+        let mut levels = Vec::new();
+        while let Some((_, level)) = self.level()? {
+            levels.push(level);
+        }
+        Ok(levels)
     }
 
     /// The rate of the next level, and its flows; none if no flow is open, or if it is above the highest.

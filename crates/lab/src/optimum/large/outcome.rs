@@ -44,12 +44,8 @@ pub(in super::super) fn outcome(problem: &Problem, most: u64) -> Outcome {
         Ok(found) if found.1 == 0 => return Outcome { found: Ok(found.0), estimate: None },
         result => result,
     };
-    let paths = Paths::without_paths(problem);
-    let mut search = Search::new(problem.nodes);
-    let (groups, first) = groups(problem, &paths, &mut search);
     let many = problem.flows.len() > MAX_FLOWS;
-    let gap = if many { approximation::START_GAP } else { START_GAP };
-    let start = interior::start(problem, &paths, &mut search, &groups, first, gap, most / INTERIOR_PART);
+    let (groups, start) = prepared(problem, if many { approximation::START_GAP } else { START_GAP }, most);
     let few = start.paths.iter().map(Vec::len).sum::<usize>() <= FEW_PATHS * groups.len();
     let mut left = most.saturating_sub(part + start.work);
     for attempt in 0..if few || !many { ATTEMPTS } else { 0 } {
@@ -91,6 +87,22 @@ pub(in super::super) fn outcome(problem: &Problem, most: u64) -> Outcome {
     }
 }
 
+/// Groups of equal flows, and the paths that they begin with.
+fn plain(problem: &Problem) -> (Vec<Vec<usize>>, Start) {
+    let mut search = Search::new(problem.nodes);
+    let (groups, paths) = groups(problem, &Paths::without_paths(problem), &mut search);
+    // The work of other starts contains their searches.
+    (groups, Start { paths, prices: Vec::new(), work: search.work * steps::HOP_WORK })
+}
+
+/// The same with the paths and prices of the interior-point method, up to this gap and within its part of the work.
+fn prepared(problem: &Problem, gap: f64, most: u64) -> (Vec<Vec<usize>>, Start) {
+    let (paths, mut search) = (Paths::without_paths(problem), Search::new(problem.nodes));
+    let (groups, first) = groups(problem, &paths, &mut search);
+    let start = interior::start(problem, &paths, &mut search, &groups, first, gap, most / INTERIOR_PART);
+    (groups, start)
+}
+
 /// An allocation whose proofs are mended, and the number of its flows without proof.
 fn mended(problem: &Problem, found: Result<Allocation, SolverError>) -> Result<(Allocation, usize), SolverError> {
     let mut found = found?;
@@ -99,15 +111,8 @@ fn mended(problem: &Problem, found: Result<Allocation, SolverError>) -> Result<(
 }
 
 /// The allocation by the simplex alone, with few paths to start from, or `prepared` by the interior-point method.
-pub(in super::super) fn exact(problem: &Problem, most: u64, prepared: bool) -> Result<Allocation, SolverError> {
-    let mut search = Search::new(problem.nodes);
-    let paths = Paths::without_paths(problem);
-    let (groups, first) = groups(problem, &paths, &mut search);
-    let start = match prepared {
-        true => interior::start(problem, &paths, &mut search, &groups, first, START_GAP, most / INTERIOR_PART),
-        // The work of other starts contains their searches.
-        false => Start { paths: first, prices: Vec::new(), work: search.work * steps::HOP_WORK },
-    };
+pub(in super::super) fn exact(problem: &Problem, most: u64, is_prepared: bool) -> Result<Allocation, SolverError> {
+    let (groups, start) = if is_prepared { prepared(problem, START_GAP, most) } else { plain(problem) };
     simplex(problem, groups, &start, f64::INFINITY, 0, most.saturating_sub(start.work))
 }
 
@@ -121,25 +126,18 @@ fn simplex(
     most: u64,
 ) -> Result<Allocation, SolverError> {
     let capacities = problem.links.iter().map(|l| l.rate.mbps()).collect();
-    let mut large = Large::new(problem, groups, capacities, start, Search::new(problem.nodes), most)?;
+    let mut large = Large::new(problem, groups, capacities, start, Search::new(problem.nodes), most, None)?;
     large.costly = costly;
     if attempt > 0 {
         large.draws = Draws(1 + attempt);
     }
-    let mut levels = Vec::new();
-    while let Some((_, level)) = large.level()? {
-        levels.push(level);
-    }
+    let levels = large.levels()?;
     Ok(large.allocation(levels))
 }
 
 /// The allocation of Data where links have room for Interests, whether or not another one has a proof.
 #[cfg(test)]
 pub(in super::super) fn roomy(problem: &Problem, most: u64) -> Result<room::Roomy, SolverError> {
-    let paths = Paths::without_paths(problem);
-    let mut search = Search::new(problem.nodes);
-    let (groups, first) = groups(problem, &paths, &mut search);
-    let gap = approximation::START_GAP;
-    let start = interior::start(problem, &paths, &mut search, &groups, first, gap, most / INTERIOR_PART);
+    let (groups, start) = prepared(problem, approximation::START_GAP, most);
     room::roomy(problem, &groups, &start, most.saturating_sub(start.work))
 }

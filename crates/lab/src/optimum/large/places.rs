@@ -90,7 +90,7 @@ impl Levels<'_> {
         let capacities = self.capacities.iter().zip(narrow).map(of).collect();
         let search = Search::new(self.problem.nodes);
         let most = self.most / SIMPLEX_PART;
-        let mut large = Large::new(self.problem, self.groups.clone(), capacities, &self.start, search, most)?;
+        let mut large = Large::new(self.problem, self.groups.clone(), capacities, &self.start, search, most, None)?;
         self.limit.copy_from_slice(&self.limits);
         self.bound = f64::INFINITY;
         let mut end = self.level_bound(cheapest).min(highest);

@@ -106,7 +106,7 @@ impl Levels<'_> {
         let start = Start { paths: first, prices, work: 0 };
         let most = self.most.saturating_sub(self.spent()) / PART;
         let search = Search::new(problem.nodes);
-        let mut large = Large::new(&problem, members.clone(), capacities, &start, search, most)?;
+        let mut large = Large::new(&problem, members.clone(), capacities, &start, search, most, None)?;
         let levels = large.all_levels(&limits);
         self.add_work(&large);
         let overfull = all.iter().copied().fold(1.0, f64::max) - 1.0;

@@ -128,18 +128,11 @@ fn simplex(data: &Problem, groups: &[Vec<usize>], start: &Start, most: u64) -> R
     for ties in 1..=TIES {
         let capacities = data.links.iter().map(|l| l.rate.mbps()).collect();
         let (search, left) = (Search::new(data.nodes), most.saturating_sub(work));
-        let mut large = Large::with(data, groups.to_vec(), capacities, start, search, left, Some(ties))?;
-        let mut levels = Vec::new();
-        let ended = loop {
-            match large.level() {
-                Ok(Some((_, level))) => levels.push(level),
-                Ok(None) => break Ok(()),
-                Err(reason) => break Err(reason),
-            }
-        };
+        let mut large = Large::new(data, groups.to_vec(), capacities, start, search, left, Some(ties))?;
+        let levels = large.levels();
         work += large.work + large.search.work * HOP_WORK;
-        match ended {
-            Ok(()) => return Ok((large.allocation(levels), work)),
+        match levels {
+            Ok(levels) => return Ok((large.allocation(levels), work)),
             Err(reason) if ties == TIES || matches!(reason, SolverError::Work { .. }) => return Err(reason),
             Err(_) => {}
         }
