@@ -10,12 +10,12 @@ use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::error::SchemeError;
-use crate::fields::Field;
+use crate::fields::{Field, Fields, Slot};
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::NackReason;
 use crate::shared::explicit::{of_field, round_trip_of_field};
 use crate::shared::suppression::{Suppression, SuppressionParams};
-use crate::shared::weir::{self, Slots, UNKNOWN};
+use crate::shared::weir::{Slots, UNKNOWN};
 use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -66,8 +66,8 @@ const AFTER_TIMEOUT: f64 = 0.5;
 const PROBE_AFTER: Duration = Duration::from_millis(2000);
 /// One such Interest of a prefix comes at most this often.
 const PROBE_SPACING: Duration = Duration::from_millis(100);
-/// The longest round trip that counts, in s.
-const LONGEST_RTT: f64 = 10.0;
+/// The longest round trip that counts.
+const LONGEST: Duration = Duration::from_millis(10_000);
 /// Shares change at most this often, in s.
 const SHORTEST: f64 = 0.005;
 
@@ -84,6 +84,19 @@ struct Hop {
     seen: Time,
     /// When an Interest last went there.
     asked: Option<Time>,
+    /// The mean round trip.
+    srtt: Option<Duration>,
+}
+
+impl Hop {
+    /// A Data took `rtt`. What another next hop answered first takes that long at least.
+    fn took(&mut self, rtt: Duration, at_least: bool) {
+        self.srtt = Some(match self.srtt {
+            Some(srtt) if at_least => srtt.max(rtt),
+            Some(srtt) => srtt * 7 / 8 + rtt / 8,
+            None => rtt,
+        });
+    }
 }
 
 /// The next hops of a prefix.
@@ -102,6 +115,7 @@ pub struct Weir {
     #[state(skip)]
     params: Params,
     slots: Slots,
+    longer_way: Slot,
     prefixes: Vec<Entry>,
     suppression: Suppression,
 }
@@ -110,7 +124,7 @@ impl Component for Weir {
     const NAME: &'static str = "weir";
     const SUMMARY: &'static str = "next hops in turns, by shares that move to where Data carry the higher level";
     const SOURCE: &'static str = "ours";
-    const FIELDS: &'static [Field] = weir::FIELDS;
+    const FIELDS: &'static [Field] = &[Field::ExplicitRate, Field::SecondaryRate, Field::RoundTrip, Field::LongerWay];
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), SchemeError> {
@@ -124,7 +138,8 @@ impl Component for Weir {
 
     fn new(params: &Params, env: &mut Env<'_>) -> Weir {
         let suppression = Suppression::new(params.suppression.clone());
-        Weir { params: params.clone(), slots: Slots::new(env), prefixes: Vec::new(), suppression }
+        let (slots, longer_way) = (Slots::new(env), env.slot(Field::LongerWay));
+        Weir { params: params.clone(), slots, longer_way, prefixes: Vec::new(), suppression }
     }
 }
 
@@ -182,6 +197,15 @@ impl Entry {
         self.hops.iter_mut().for_each(|hop| hop.share /= total);
     }
 
+    /// By how much the mean round trip of the longest way in use exceeds that over `face`.
+    fn longer_than(&self, face: FaceId) -> Duration {
+        let last = self.hops.iter().filter_map(|hop| hop.asked).max();
+        let in_use = |hop: &&Hop| hop.asked.zip(last).is_some_and(|(asked, last)| last.since(asked) < PROBE_AFTER * 2);
+        let longest = self.hops.iter().filter(in_use).filter_map(|hop| hop.srtt).max();
+        let here = self.hops.iter().find(|hop| hop.face == face).and_then(|hop| hop.srtt);
+        here.zip(longest).map_or(Duration::ZERO, |(here, longest)| longest.max(here) - here)
+    }
+
     /// What was sent to these next hops was not answered.
     fn weaken(&mut self, sent: &[OutRecord], factor: f64) {
         for hop in self.hops.iter_mut().filter(|hop| sent.iter().any(|record| record.face == hop.face)) {
@@ -228,6 +252,14 @@ impl Strategy for Weir {
         if entry.hops.len() < 2 {
             return;
         }
+        for record in event.sent.iter().filter(|record| record.nacked.is_none()) {
+            let Some(hop) = entry.hops.iter_mut().find(|hop| hop.face == record.face) else { continue };
+            if record.face != event.face {
+                hop.took(ctx.now.since(record.sent), true);
+            } else if let Some(rtt) = event.rtt {
+                hop.took(rtt, false);
+            }
+        }
         let Some(level) = of_field(event.packet.fields.get(self.slots.rate)) else { return };
         let soft = Some(event.packet.fields.get(self.slots.soft)).filter(|soft| *soft != UNKNOWN);
         let soft = soft.and_then(of_field).unwrap_or(level).min(level);
@@ -243,7 +275,7 @@ impl Strategy for Weir {
         if elapsed >= SHORTEST {
             entry.changed = ctx.now;
             let rtt = round_trip_of_field(event.interest_fields.get(self.slots.round_trip));
-            let reaction = self.params.reaction.secs() + 2.0 * rtt.min(LONGEST_RTT);
+            let reaction = self.params.reaction.secs() + 2.0 * rtt.min(LONGEST.secs());
             entry.shift(&self.params, (elapsed / reaction).min(1.0));
         }
     }
@@ -254,6 +286,14 @@ impl Strategy for Weir {
         }
     }
 
+    fn stamp_data(&mut self, event: &DataReturn<'_>, fields: &mut Fields) {
+        let entry = self.prefixes.get(event.prefix.index()).filter(|entry| entry.hops.len() > 1);
+        let longer = entry.map_or(Duration::ZERO, |entry| entry.longer_than(event.face));
+        let longer = longer.min(LONGEST).nanos() / 1000;
+        let upstream = u64::from(fields.get(self.longer_way));
+        fields.set(self.longer_way, u32::try_from(upstream + longer).unwrap_or(u32::MAX));
+    }
+
     fn on_next_hops(&mut self, prefix: PrefixId, hops: &[NextHop], ctx: &mut Ctx<'_>) {
         if self.prefixes.len() <= prefix.index() {
             self.prefixes.resize_with(prefix.index() + 1, Entry::default);
@@ -262,7 +302,7 @@ impl Strategy for Weir {
         let least = self.params.least.max(NEVER_NOTHING);
         let fresh = |hop: &NextHop| {
             let share = if Some(hop.face) == best { 1.0 } else { least };
-            Hop { face: hop.face, share, credit: 0.0, level: 0.0, seen: ctx.now, asked: None }
+            Hop { face: hop.face, share, credit: 0.0, level: 0.0, seen: ctx.now, asked: None, srtt: None }
         };
         let entry = &mut self.prefixes[prefix.index()];
         let known = |hop: &NextHop| entry.hops.iter().find(|known| known.face == hop.face).copied();
@@ -355,6 +395,31 @@ mod tests {
         assert!((bench.strategy.prefixes[0].hops[0].level - 900e3).abs() < 1e-6);
         bench.timeout(&sent);
         assert!((bench.strategy.prefixes[0].hops[0].level - 450e3).abs() < 1e-6);
+    }
+
+    // Round trips of 10 ms, and over the second 30 ms at least, as the first answered after them; then 70 ms: 30 + 40/8.
+    #[test]
+    fn data_say_by_how_much_the_longest_way_that_is_asked_is_longer() {
+        use super::super::harness::sent;
+        let mut bench = bench();
+        let slot = bench.strategy.longer_way;
+        let mut packet = Packet { kind: Kind::Data, ..Packet::default() };
+        packet.fields.set(slot, 7000);
+        let longer = |bench: &mut Bench<Weir>, ms, face, sent: &[OutRecord]| {
+            bench.data_for(ms, face, &packet, sent, &Fields::default()).get(slot)
+        };
+        assert_eq!(bench.interest(0, 0, Arrival::New, &[]), [1]);
+        bench.data_at(10, 1, &[sent(1, 0)]);
+        assert_eq!(longer(&mut bench, 10, 1, &[]), 7000, "the other's round trip is not known");
+        bench.strategy.prefixes[0].hops[1].asked = Some(Time::from_nanos(10_000_000));
+        assert_eq!(longer(&mut bench, 40, 1, &[sent(2, 10), sent(1, 30)]), 27_000);
+        bench.data_at(80, 2, &[sent(2, 10)]);
+        assert_eq!(longer(&mut bench, 80, 1, &[]), 32_000);
+        assert_eq!(longer(&mut bench, 80, 2, &[]), 7000);
+        // Nothing was sent there for four seconds.
+        assert_eq!(bench.interest(4010, 0, Arrival::New, &[]), [1]);
+        bench.strategy.prefixes[0].hops[1].asked = Some(Time::from_nanos(10_000_000));
+        assert_eq!(longer(&mut bench, 4010, 1, &[]), 7000);
     }
 
     #[test]
