@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """NDN transfers over emulated links: put - forwarder - link - forwarder - get, on one machine.
 
-The link's queue is drop-tail and below NDN: faces have no rate, so only a measured hop delay or losses tell of it.
+The link's queue is drop-tail and below NDN: faces have no rate, so only a measured hop delay or losses tell of it. With
+`--rates` each face states the rate of its link.
 The link is `ndnweir link` (`--via own`), or one between network namespaces that shares nothing with it (`tun`, `tbf`;
 see tun_link.py; these need root).
 
     scripts/link_transfer.py target/release/ndnweir --runs 5 --schemes plain/bic,hbhcm/aimd-ye --cases 100,20,100-loss
     scripts/link_transfer.py target/release/ndnweir --runs 3 --cases 100 --via own,tun,tbf --jitter 0ms,3ms,10ms
+    scripts/link_transfer.py target/release/ndnweir --runs 5 --rates --schemes weir/weir --cases 100,20,two-paths
     scripts/link_transfer.py target/release/ndnweir --check
 """
 import argparse
@@ -86,13 +88,14 @@ class Bench:
             except subprocess.TimeoutExpired:
                 process.kill()
 
-    def forwarder(self, side, scheme, links, prefixes, options):
+    def forwarder(self, side, scheme, links, rates, prefixes, options):
         """A forwarder whose faces to the links are configured, so that its neighbour's congestion fields count."""
         path = self.folder / f"{side}.toml"
         ends = [link.end_of("ab".index(side)) for link in links]
         here, _, before = ends[0]
         uris = [f"udp4://{there}" for _, there, _ in ends]
-        faces = "".join(f'[[face]]\nuri = "{uri}"\n{options}\n' for uri in uris)
+        rates = [f'rate = "{rate}"\n' if rate else "" for rate in rates]
+        faces = "".join(f'[[face]]\nuri = "{uri}"\n{rate}{options}\n' for uri, rate in zip(uris, rates))
         routes = "".join(f'[[route]]\nprefix = "{prefix}"\nto = "{uri}"\n' for uri in uris for prefix in prefixes)
         path.write_text(
             f'{scheme}\n[listen]\nunix = "{self.folder}/{side}.sock"\nudp = ["{here}"]\n{faces}{routes}'
@@ -167,8 +170,9 @@ def run(binary, case, scheme, options, seed):
         bench = Bench(binary, folder, stack)
         links = [LINKS[case["via"]](bench, path, seed + place) for place, path in enumerate(paths)]
         toml = options.fwd.get(scheme[0], "" if scheme[0] == "default" else f'scheme = "{scheme[0]}"')
-        bench.forwarder("a", toml, links, [], options.face)
-        bench.forwarder("b", toml, links, ["/data"], options.face)
+        rates = [path["rate"] if options.rates else None for path in paths]
+        bench.forwarder("a", toml, links, rates, [], options.face)
+        bench.forwarder("b", toml, links, rates, ["/data"], options.face)
         flows = case.get("flows", 1)
         names, digests = [], []
         for flow in range(flows):
@@ -219,14 +223,14 @@ def row(case, scheme, runs):
     spread = "-".join(f"{100 * limit(each['payload_share'] for each in runs):.1f}" for limit in (min, max))
     return (
         f"| {case} | {scheme} | {100 * middle['payload_share']:.1f} ({spread}) | {100 * middle['wire_share']:.1f} |"
-        f" {100 * middle['retransmissions']:.2f} | {middle['queue_ms']:.1f} | {middle['dropped']:.0f} |"
+        f" {100 * middle['retransmissions']:.2f} | {middle['queue_ms']:.1f} | {middle['rtt_ms']:.1f} | {middle['dropped']:.0f} |"
         f" {middle['jain']:.3f} | {middle['marks']:.0f} | {middle['decreases']:.0f} | {middle['load']:.0f} |"
     )
 
 
 HEAD = (
-    "| case | fwd/get | payload % (least-most) | wire % | retransmitted % | queue ms | dropped | Jain | marks | cuts | load |\n"
-    "|---|---|---|---|---|---|---|---|---|---|---|"
+    "| case | fwd/get | payload % (least-most) | wire % | retransmitted % | queue ms | RTT ms | dropped | Jain | marks | cuts | load |\n"
+    "|---|---|---|---|---|---|---|---|---|---|---|---|"
 )
 
 
@@ -287,6 +291,7 @@ def main():
     parser.add_argument("--via", default="own", help="which of " + ", ".join(LINKS))
     parser.add_argument("--jitter", default="0ms", help="most extra delay of a datagram, uniform, order kept, e.g. 1ms,5ms")
     parser.add_argument("--face", default="", help="TOML lines of the face to the link, e.g. 'mtu = 9000'")
+    parser.add_argument("--rates", action="store_true", help="each face states the rate of its link")
     parser.add_argument("--bytes", type=int, help="size of each file instead of the case's")
     parser.add_argument("--settle", type=float, default=0.5, help="seconds between put and get")
     parser.add_argument("--check", action="store_true", help="one short run of each case; fails if something is wrong")

@@ -48,9 +48,11 @@ pub struct FaceConfig {
     pub limit: Limit,
     /// Bytes the link adds to each packet.
     pub framing: Bytes,
-    /// The largest frame, `framing` excluded; larger packets are cut into NDNLPv2 fragments that queue singly. None
-    /// where the driver cuts (a real forwarder), or no one.
+    /// The largest frame, `framing` excluded; larger packets are cut into NDNLPv2 fragments. None where no one cuts.
     pub mtu: Option<Bytes>,
+    /// Whether the driver cuts when a packet leaves (a real forwarder): it queues whole, and counts with the headers
+    /// and `framing` of its fragments. Otherwise fragments queue singly.
+    pub cut_below: bool,
     /// A marker in place of the scheme's.
     pub marker: Option<ComponentChoice<MarkerParams>>,
     /// A discipline in place of the scheme's.
@@ -68,6 +70,7 @@ impl FaceConfig {
             limit: Limit::Packets(0),
             framing: Bytes::ZERO,
             mtu: None,
+            cut_below: false,
             marker: None,
             discipline: None,
         }
@@ -83,6 +86,7 @@ impl FaceConfig {
             limit,
             framing: Bytes::ZERO,
             mtu: None,
+            cut_below: false,
             marker: None,
             discipline: None,
         }

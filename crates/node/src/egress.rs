@@ -124,7 +124,7 @@ fn transmission_time(rate: Option<Rate>, size: u32) -> Duration {
 
 impl Egress {
     pub(crate) fn new(face: FaceId, config: &FaceConfig, parts: Parts, force_events: bool) -> Egress {
-        let cutter = Cutter::new(config.mtu);
+        let cutter = Cutter::new(config.mtu, config.cut_below);
         let mut egress = Egress {
             face,
             local: config.local,
@@ -391,7 +391,21 @@ impl Egress {
         if self.rate.is_none() || self.local || self.settled {
             return now;
         }
-        let size = u32::try_from(bytes.get()).unwrap_or(u32::MAX).saturating_add(self.framing);
+        self.extend(now, u32::try_from(bytes.get()).unwrap_or(u32::MAX).saturating_add(self.framing))
+    }
+
+    /// The packet that has just left, counted as `size`, took `bytes` in `frames` frames: header fields and
+    /// acknowledgements come to it then. What is more takes its time before the next. For the drivers of
+    /// [`Egress::occupy`].
+    pub(crate) fn took(&mut self, now: Time, size: u32, frames: u32, bytes: u32) {
+        let framing = self.framing.saturating_mul(frames.saturating_sub(1));
+        let more = bytes.saturating_add(framing).saturating_sub(size);
+        if more > 0 && self.rate.is_some() && !self.local && !self.settled {
+            self.extend(now, more);
+        }
+    }
+
+    fn extend(&mut self, now: Time, size: u32) -> Time {
         let transmission = transmission_time(self.rate, size);
         let work = u64::from(size).saturating_mul(8_000_000_000);
         if self.idle {

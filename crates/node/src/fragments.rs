@@ -32,6 +32,14 @@ impl Cut {
         1 + size.saturating_sub(self.first).div_ceil(self.later)
     }
 
+    /// Bytes of all LpPackets of a packet of `size` bytes; `u32::MAX` at most.
+    pub fn total(self, size: u32) -> u32 {
+        let parts = self.count(size);
+        let between = frame(self.later).saturating_mul(parts.saturating_sub(2));
+        let last = if parts > 1 { self.frame(size, parts - 1) } else { 0 };
+        self.frame(size, 0).saturating_add(between).saturating_add(last)
+    }
+
     /// Bytes of the LpPacket that carries the part at `index` of a packet of `size` bytes.
     pub fn frame(self, size: u32, index: u32) -> u32 {
         let end = |parts: u32| size.min(self.first.saturating_add(parts.saturating_mul(self.later)));
@@ -71,6 +79,7 @@ mod tests {
                 let size = size as u32;
                 let ours: Vec<usize> = (0..cut.count(size)).map(|index| cut.frame(size, index) as usize).collect();
                 assert_eq!(ours, sent.iter().map(Vec::len).collect::<Vec<_>>(), "{size} B over {mtu} B");
+                assert_eq!(cut.total(size) as usize, ours.iter().sum::<usize>());
                 assert_eq!(ours.iter().map(|&frame| body(frame as u32)).sum::<u32>(), size);
             }
         }

@@ -26,8 +26,10 @@ pub(super) const STATIC: u64 = 255;
 const SILENT_PEER: Duration = Duration::from_millis(10_000);
 const SILENT_STREAM: Duration = Duration::from_millis(2000);
 
-/// Bytes that UDP and IPv4 add to a datagram.
-const UDP_FRAMING: u64 = 28;
+/// Bytes that UDP and IP add to a datagram (RFC 768, RFC 791, RFC 8200).
+fn datagram_framing(peer: SocketAddr) -> Bytes {
+    Bytes::new(if peer.ip().to_canonical().is_ipv6() { 48 } else { 28 })
+}
 
 /// A number for the host at the other end, whatever its port: its [`network_of`] as an IPv6 address. 0 is none.
 pub(super) fn group_of(uri: &FaceUri) -> u128 {
@@ -173,15 +175,20 @@ impl Daemon {
             }
             return Err(io::Error::other(why));
         }
-        let datagram = matches!(transport, Transport::Udp { .. });
+        let framing = match &transport {
+            Transport::Udp { peer, .. } => Some(datagram_framing(*peer)),
+            _ => None,
+        };
+        let datagram = framing.is_some();
         let node = FaceConfig {
             local,
             rate: spec.rate,
             trace: None,
             return_rate: spec.return_rate.or(spec.rate),
             limit: if spec.rate.is_some() { spec.queue } else { Limit::Packets(0) },
-            framing: if datagram { Bytes::new(UDP_FRAMING) } else { Bytes::ZERO },
+            framing: framing.unwrap_or(Bytes::ZERO),
             mtu: None,
+            cut_below: false,
             marker: spec.marker.clone(),
             discipline: None,
         };

@@ -1,4 +1,5 @@
-//! Packets larger than the link's frames: each fragment queues, is marked and is dropped by itself.
+//! Packets larger than the link's frames: each fragment queues, is marked and is dropped by itself, or, where the driver
+//! cuts, the packet counts as much as its fragments.
 
 use super::Egress;
 use crate::counters::DropCause;
@@ -14,18 +15,27 @@ pub(super) struct Cutter {
     /// The largest packet that leaves whole.
     whole: u32,
     cut: Option<Cut>,
+    /// The driver cuts what has left the queue.
+    below: bool,
     sequence: u8,
 }
 
 impl Cutter {
-    pub(super) fn new(mtu: Option<Bytes>) -> Cutter {
+    pub(super) fn new(mtu: Option<Bytes>, below: bool) -> Cutter {
         let whole = mtu.map_or(u32::MAX, |mtu| u32::try_from(mtu.get()).unwrap_or(u32::MAX));
-        Cutter { whole, cut: mtu.and_then(Cut::new), sequence: 0 }
+        Cutter { whole, cut: mtu.and_then(Cut::new), below, sequence: 0 }
     }
 
     /// What packets must be smaller than to leave whole by a face that is up or down.
     pub(super) fn passes(self, up: bool) -> u32 {
         if up { self.whole.saturating_add(1) } else { 0 }
+    }
+
+    /// What the fragments of a packet of `size` bytes take, each with `framing`, less one `framing`.
+    fn below_size(self, size: u32, framing: u32) -> u32 {
+        let Some(cut) = self.cut else { return size };
+        let headers = cut.total(size) - size;
+        size.saturating_add(headers).saturating_add((cut.count(size) - 1).saturating_mul(framing))
     }
 }
 
@@ -42,7 +52,17 @@ impl Egress {
         if packet.size <= self.cutter.whole {
             return self.offer_whole(now, packet, out, trace);
         }
+        if self.cutter.below {
+            let size = self.cutter.below_size(packet.size, self.framing);
+            return self.offer_whole(now, &Packet { size, ..*packet }, out, trace);
+        }
         self.offer_fragments(now, packet, out, trace)
+    }
+
+    /// The largest frame from now on; what waits counts as it did when it joined.
+    pub(crate) fn set_mtu(&mut self, mtu: Bytes) {
+        self.cutter = Cutter { sequence: self.cutter.sequence, ..Cutter::new(Some(mtu), self.cutter.below) };
+        self.passes = self.cutter.passes(self.up);
     }
 
     /// Drops what was offered before it joins the queue.

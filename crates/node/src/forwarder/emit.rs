@@ -114,7 +114,7 @@ impl Forwarder {
         if face.tell_incoming {
             header.incoming_face_id = incoming;
         }
-        let before = frames.bytes.len();
+        let (before, ends) = (frames.bytes.len(), frames.ends.len());
         let sent = match (&mut face.fragmenter, &mut face.link) {
             (Some(fragmenter), Some(link)) => {
                 let about = match packet.kind {
@@ -146,7 +146,8 @@ impl Forwarder {
             return false;
         }
         let counters = &mut face.counters;
-        counters.bytes_out += (frames.bytes.len() - before) as u64;
+        let (bytes, parts) = (frames.bytes.len() - before, frames.ends.len() - ends);
+        counters.bytes_out += bytes as u64;
         counters.marked_out += u64::from(header.congestion_mark.is_some());
         match packet.kind {
             Kind::Interest => {
@@ -155,6 +156,9 @@ impl Forwarder {
             }
             Kind::Data => counters.data_out += 1,
             Kind::Nack => counters.nacks_out += 1,
+        }
+        if face.has_rate {
+            self.node.took(now, id, packet.size, parts as u32, bytes as u32);
         }
         true
     }

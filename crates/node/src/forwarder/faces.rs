@@ -1,7 +1,7 @@
 //! Faces of a forwarder: their link layer, and numbers that are not used again too soon.
 
 use super::Forwarder;
-use super::reliability::{Counts, Params, Reliability, ReliableLink};
+use super::reliability::{self, Counts, Params, Reliability, ReliableLink};
 use crate::config::FaceConfig;
 use crate::counters::FaceCounters;
 use crate::error::FaceError;
@@ -17,7 +17,8 @@ use ndnweir_wire::lp::{Fragmenter, Reassembler};
 /// What a face of a forwarder is built from.
 #[derive(Clone, Debug)]
 pub struct FaceOptions {
-    /// Its place in the node.
+    /// Its place in the node; `framing` is what the link adds to each frame. Where there is an `mtu`, it and what link
+    /// reliability adds are set here.
     pub node: FaceConfig,
     /// How it was made, which determines its share of the PIT.
     pub class: FaceClass,
@@ -99,7 +100,7 @@ pub(super) struct Face {
     pub(super) local: bool,
     pub(super) class: FaceClass,
     group: u128,
-    has_rate: bool,
+    pub(super) has_rate: bool,
     pub(super) trust: FieldTrust,
     pub(super) fragmenter: Option<Fragmenter>,
     pub(super) mark_losses: f64,
@@ -119,6 +120,12 @@ pub(super) struct Face {
 /// What marks by the queue below a face: NFD's rule with NFD's numbers.
 fn kernel_marker() -> AnyMarker {
     MarkerParams::Nfd(Default::default()).build(&mut Env { layout: &mut FieldLayout::new() })
+}
+
+/// The largest frame that a packet is cut into, before link reliability adds its field.
+fn largest_part(mtu: usize, reliable: bool) -> Bytes {
+    let reserved = if reliable { reliability::FIELD + reliability::GROWTH } else { 0 };
+    Bytes::new(mtu.saturating_sub(reserved) as u64)
 }
 
 impl Face {
@@ -165,16 +172,22 @@ impl Forwarder {
         let mut random = || u64::from(self.rng.bits()) << 32 | u64::from(self.rng.bits());
         let face = Face::new(&options, random(), random());
         let (class, group) = (face.class, face.group);
+        let mut node = options.node;
+        if let Some(mtu) = options.mtu {
+            let fields = if options.reliability == Reliability::Off { 0 } else { reliability::FIELD };
+            node.framing = node.framing + Bytes::new(fields as u64);
+            (node.mtu, node.cut_below) = (Some(largest_part(mtu, fields > 0)), true);
+        }
         if let Some(&(from, id)) = self.removed.first()
             && from <= now
         {
-            self.node.replace_face(id, options.node)?;
+            self.node.replace_face(id, node)?;
             self.removed.pop_first();
             self.faces[id.index()] = face;
             self.node.share_face(id, class, group);
             return Ok(id);
         }
-        let id = self.node.add_face(options.node)?;
+        let id = self.node.add_face(node)?;
         self.faces.push(face);
         self.node.share_face(id, class, group);
         Ok(id)
@@ -239,6 +252,7 @@ impl Forwarder {
             link.abandon_all(now);
         }
         fragmenter.set_mtu(mtu);
+        self.node.set_mtu(id, largest_part(mtu, face.link.is_some()));
         if let Some(link) = &face.link {
             self.link_timers.set(id, link.poll_timeout(mtu));
         }

@@ -174,6 +174,21 @@ impl Node {
         until
     }
 
+    /// The packet that has just left `face`, counted as `size`, took `bytes` in `frames` frames.
+    pub fn took(&mut self, now: Time, face: FaceId, size: u32, frames: u32, bytes: u32) {
+        let Some(out) = self.faces.get_mut(face.index()) else { return };
+        out.egress.took(now, size, frames, bytes);
+        let due = out.egress.due();
+        self.note_due(face, due);
+    }
+
+    /// Changes the largest frame of a face whose driver cuts.
+    pub fn set_mtu(&mut self, face: FaceId, mtu: Bytes) {
+        if let Some(out) = self.faces.get_mut(face.index()) {
+            out.egress.set_mtu(mtu);
+        }
+    }
+
     #[inline(never)]
     pub(super) fn send_nack(&mut self, now: Time, face: FaceId, nack: Packet) {
         self.counters.nacks_sent[nack.reason as usize] += 1;

@@ -93,7 +93,11 @@ impl Bench {
 
     /// Lets the time pass, with all timeouts on the way.
     pub fn wait(&mut self, span_ms: u64) {
-        let end = self.now + Duration::from_millis(span_ms);
+        self.wait_us(1000 * span_ms);
+    }
+
+    pub fn wait_us(&mut self, span_us: u64) {
+        let end = self.now + Duration::from_micros(span_us);
         while self.forwarder.poll_timeout() <= end {
             self.now = self.now.max(self.forwarder.poll_timeout());
             self.forwarder.handle_timeout(self.now);

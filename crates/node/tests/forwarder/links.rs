@@ -3,6 +3,8 @@
 use super::bench::*;
 use ndnweir_core::fields::Field;
 use ndnweir_core::ids::FaceId;
+use ndnweir_core::units::Bytes;
+use ndnweir_node::FaceConfig;
 use ndnweir_node::forwarder::FaceOptions;
 use ndnweir_node::header::FieldTrust;
 use ndnweir_wire::{LpHeader, LpPacketView};
@@ -78,6 +80,34 @@ fn a_rate_paces_and_its_queue_marks_with_the_scheme_s_marker() {
     let marked = rest.iter().filter(|(_, f)| LpPacketView::decode(f).unwrap().congestion_mark.is_some()).count();
     assert!(marked > 0, "the queue was above 3 kB for more than 5 ms");
     bench.check_empty();
+}
+
+#[test]
+fn a_rate_counts_each_fragment_with_its_headers_and_those_of_the_datagram() {
+    let paced = paced(8.0, 100);
+    let node = FaceConfig { framing: Bytes::new(28), ..paced.node.clone() };
+    for mtu in [500, 1400, 9000] {
+        let out = FaceOptions { node: node.clone(), mtu: Some(1000), ..paced.clone() };
+        let mut bench = Bench::with(&json!({}), |_| (), vec![out, local()]);
+        bench.forwarder.set_mtu(bench.now, FaceId(0), mtu);
+        bench.route("/a", 1);
+        for t in 0..11 {
+            bench.receive(0, &interest(&format!("/a/seg={t}"), t));
+        }
+        bench.take();
+        for t in 0..11 {
+            bench.receive(1, &data(&format!("/a/seg={t}"), &[0; 8000], 0));
+        }
+        let first = bench.take();
+        assert!(first.len() > 8000 / mtu, "the first leaves at once");
+        let bytes: usize = first.iter().map(|(_, frame)| frame.len() + 28).sum();
+        // A byte takes 1 us.
+        bench.wait_us(10 * bytes as u64 - 1);
+        assert_eq!(bench.take().len(), 9 * first.len(), "over frames of {mtu} B");
+        bench.wait_us(1);
+        assert_eq!(bench.take().len(), first.len(), "over frames of {mtu} B");
+        bench.check_empty();
+    }
 }
 
 #[test]

@@ -37,9 +37,9 @@ use sent::{Expired, Sent};
 use std::collections::VecDeque;
 
 /// Bytes of a TxSequence or Ack field: TLV-TYPE 3, TLV-LENGTH 1, number 8.
-const FIELD: usize = 12;
+pub(super) const FIELD: usize = 12;
 /// Bytes that TLV headers may grow by when fields are added.
-const GROWTH: usize = 4;
+pub(super) const GROWTH: usize = 4;
 /// The most bytes of an idle packet's header.
 const IDLE_HEAD: usize = 4;
 
