@@ -231,9 +231,9 @@ fn plan(ndnd: &Ndnd) {
                node = [{ names = [\"P\", \"B\"] }]\nlink = [{ ends = [\"B\", \"P\"], cost = 7 }]\n\
                producer = [{ name = \"P\", node = \"P\", prefix = \"/p\" }]\n\
                consumer = [{ name = \"C\", node = \"B\", prefix = \"/p/1\" }]\n";
-    let control = "[[router]]\nname = \"P\"\naddress = \"127.0.0.1:9\"\nuris = [\"udp4://127.0.0.1:27001\"]\n";
     let socket = ndnd.dir.path().join("sock");
-    let control = format!("{control}[[router]]\nname = \"B\"\nmanagement = \"unix://{}\"\n", socket.display());
+    let router = |name: &str| format!("[[router]]\nname = \"{name}\"\nmanagement = \"unix://{}\"\n", socket.display());
+    let control = format!("{}uris = [\"udp4://127.0.0.1:27001\"]\n{}", router("P"), router("B"));
     std::fs::write(ndnd.dir.path().join("net.toml"), net).unwrap();
     std::fs::write(ndnd.dir.path().join("control.toml"), control).unwrap();
     let install = || ndnweir(ndnd.dir.path()).args("route plan net.toml --install control.toml".split(' ')).assert();

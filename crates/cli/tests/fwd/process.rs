@@ -95,7 +95,7 @@ impl Fwd {
         self.wait_for_line(words);
         let log = self.running.stderr_text();
         let rest = &log[log.find(words).unwrap() + words.len()..];
-        rest.lines().next().unwrap().trim().parse().unwrap()
+        rest.split_whitespace().next().unwrap().parse().unwrap()
     }
 
     pub fn udp(&self) -> SocketAddr {
@@ -104,6 +104,10 @@ impl Fwd {
 
     pub fn tcp(&self) -> SocketAddr {
         self.address("listening on tcp address=")
+    }
+
+    pub fn gnmi(&self) -> SocketAddr {
+        self.address("serving gNMI address=")
     }
 
     /// The page of its metrics.

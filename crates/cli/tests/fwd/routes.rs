@@ -92,6 +92,51 @@ fn planned_routes_are_installed_carry_objects_and_follow_a_failure() {
 }
 
 #[test]
+fn planned_routes_are_installed_over_gnmi_too_and_follow_a_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = ["P", "A", "B"];
+    let served = "[listen]\nunix = \"s\"\nudp = [\"127.0.0.1:0\"]\n[gnmi]\nlisten = \"127.0.0.1:0\"\ninsecure = true\n";
+    let forwarders @ [p, a, b] = &names.map(|_| Fwd::with_config(served));
+    let uri = |fwd: &Fwd| format!("udp4://{}", fwd.udp());
+    let routers = names.iter().zip(forwarders).map(|(name, fwd)| {
+        format!("[[router]]\nname = \"{name}\"\naddress = \"{}\"\nuris = [\"{}\"]\n", fwd.gnmi(), uri(fwd))
+    });
+    std::fs::write(folder.path().join("control.toml"), routers.collect::<String>()).unwrap();
+    std::fs::write(folder.path().join("triangle.toml"), TRIANGLE).unwrap();
+    let install = |words: &str| plan(folder.path(), &format!("triangle.toml --install control.toml {words}"));
+    // Planned, there before, removed; in the order of the routers.
+    let counts = |words: &str| {
+        let (status, said) = install(&format!("{words} --json"));
+        assert_eq!(status, Some(0), "{said}");
+        let rows: Value = serde_json::from_str(&said).unwrap();
+        let of = |row: &Value| ["planned", "already_there", "removed"].map(|key| row[key].as_u64().unwrap());
+        rows.as_array().unwrap().iter().map(of).collect::<Vec<_>>()
+    };
+    let connect = |from: &Fwd, to: &Fwd| assert!(from.tool(&["face", "create", &uri(to)]).contains(&uri(to)));
+    for (from, to) in [(a, p), (b, p)] {
+        connect(from, to);
+    }
+    let (status, said) = install("");
+    assert!(status == Some(2) && said.contains(&format!("B: no face leads to {}", uri(a))), "{said}");
+
+    connect(b, a);
+    assert_eq!(counts("--dry-run"), [[0, 0, 0], [1, 0, 0], [2, 0, 0]], "nothing was changed");
+    assert_eq!(counts(""), [[0, 0, 0], [1, 0, 0], [2, 0, 0]]);
+    assert_eq!(counts("--dry-run"), [[0, 0, 0], [1, 1, 0], [2, 2, 0]]);
+    let bytes = object(200_000);
+    let _producer = producer(p, "/test/object", &bytes);
+    assert!(App::connect(b).fetch("/test/object", bytes.len()) == bytes);
+
+    connect(a, b);
+    let other = "route add /test/other udp4://127.0.0.1:9";
+    assert!(a.tool(&other.split(' ').collect::<Vec<_>>()).contains("Added"));
+    assert_eq!(counts("--down A-P"), [[0, 0, 0], [1, 0, 1], [1, 1, 1]]);
+    assert_eq!(counts("--down A-P --dry-run"), [[0, 0, 0], [1, 1, 0], [1, 1, 0]]);
+    assert!(App::connect(a).fetch("/test/object", bytes.len()) == bytes);
+    assert!(a.tool(&["route", "list"]).contains("/test/other"), "routes of others are left alone");
+}
+
+#[test]
 fn a_plan_that_cannot_be_installed_changes_nothing_and_says_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("triangle.toml"), TRIANGLE).unwrap();
@@ -104,11 +149,7 @@ fn a_plan_that_cannot_be_installed_changes_nothing_and_says_what_to_do() {
     for (control, status, wanted) in [
         (managed("X", ""), 2, "router X is no node of the scenario"),
         (managed("B", ""), 2, "give the router P its uris"),
-        (
-            format!("[[router]]\nname = \"A\"\naddress = \"127.0.0.1:1\"\n{at_p}"),
-            2,
-            "gNMI sets costs of routes and makes none",
-        ),
+        (format!("[[router]]\nname = \"A\"\naddress = \"127.0.0.1:1\"\n{at_p}"), 1, "A: 127.0.0.1:1: "),
         (format!("{}{gone}{at_p}", managed("B", "")), 1, "A: "),
     ] {
         std::fs::write(folder.path().join("control.toml"), control).unwrap();

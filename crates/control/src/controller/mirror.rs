@@ -41,6 +41,8 @@ pub struct HopView {
     pub cost: Option<u32>,
     /// That of the router's routes.
     pub route_cost: Option<u32>,
+    /// What was set over gNMI, where that is asked for.
+    pub configured: Option<u32>,
     /// Data that come by it, in bit/s.
     pub rate: Option<u64>,
 }
@@ -137,7 +139,12 @@ impl Mirror {
                 let Ok(id) = id.parse() else { return };
                 self.face(id, leaf, value, events);
             }
-            [("ndn", _), ("fib", _), ("entry", Some(name)), ("next-hop", Some(face)), ("state", _), (leaf, _)] => {
+            [("ndn", _), ("fib", _), ("entry", Some(name)), ("next-hop", Some(face)), (part, _), (leaf, _)] => {
+                let leaf = match (*part, *leaf) {
+                    ("config", "cost") => "configured",
+                    ("state", leaf) => leaf,
+                    _ => return,
+                };
                 let Ok(face) = face.parse() else { return };
                 if name.len() <= MAX_PREFIX
                     && let Ok(name) = name.parse::<Name>()
@@ -201,7 +208,10 @@ impl Mirror {
             events.insert(Event::Entry(name.clone()));
             return;
         }
-        if !known && (value.is_none() || self.hops >= MAX_HOPS || !matches!(leaf, "cost" | "route-cost" | "data-rate"))
+        if !known
+            && (value.is_none()
+                || self.hops >= MAX_HOPS
+                || !matches!(leaf, "cost" | "route-cost" | "configured" | "data-rate"))
         {
             return;
         }
@@ -211,6 +221,10 @@ impl Mirror {
         match leaf {
             "cost" => hop.cost = cost(),
             "route-cost" => hop.route_cost = cost(),
+            "configured" => {
+                hop.configured = cost();
+                return;
+            }
             "data-rate" => {
                 hop.rate = number(value);
                 events.insert(Event::Rates(name.clone()));

@@ -9,6 +9,7 @@ use crate::proto::gnmi::{
     SubscriptionMode, TypedValue, Update, subscribe_request, subscribe_response, subscription_list, typed_value,
 };
 use crate::proto::gnmi_ext::{Extension, MasterArbitration, Role, Uint128, extension};
+use ndnweir_wire::Name;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
@@ -18,9 +19,9 @@ use tonic::{Code, Status};
 pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// For how long a connection may be attempted, and a Set take.
-const PATIENCE: Duration = Duration::from_secs(3);
+pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 /// Bytes of the largest message of a router.
-const MAX_MESSAGE: usize = 16 << 20;
+pub(super) const MAX_MESSAGE: usize = 16 << 20;
 /// Notifications before all present values are reported.
 const MAX_INITIAL: usize = 1 << 20;
 
@@ -47,7 +48,7 @@ pub(super) struct Order {
 /// The role of controllers of costs among gNMI's clients.
 const ROLE: &str = "ndnweir-control";
 
-fn path(text: &str) -> Path {
+pub(super) fn path(text: &str) -> Path {
     let elem = text.split('/').filter(|name| !name.is_empty());
     Path { elem: elem.map(|name| PathElem { name: name.into(), ..PathElem::default() }).collect(), ..Path::default() }
 }
@@ -104,15 +105,23 @@ pub(super) fn endpoint(address: &str, tls: Option<&ClientTlsConfig>) -> Result<E
     }
 }
 
+/// The cost of a next hop.
+pub(super) fn cost_of(prefix: &Name, face: u64) -> Path {
+    let mut path = path("/ndn/fib/entry/next-hop/config/cost");
+    path.elem[2].key.insert("prefix".into(), prefix.to_string());
+    path.elem[3].key.insert("face".into(), face.to_string());
+    path
+}
+
+/// Sets the cost of a next hop.
+pub(super) fn cost_update(prefix: &Name, face: u64, cost: u32) -> Update {
+    let val = TypedValue { value: Some(typed_value::Value::UintVal(cost.into())) };
+    Update { path: Some(cost_of(prefix, face)), val: Some(val), ..Update::default() }
+}
+
 /// The Set of one order: all costs of a prefix together.
 fn set(order: &Order) -> SetRequest {
-    let update = order.costs.costs.iter().map(|(face, cost)| {
-        let mut path = path("/ndn/fib/entry/next-hop/config/cost");
-        path.elem[2].key.insert("prefix".into(), order.costs.prefix.to_string());
-        path.elem[3].key.insert("face".into(), face.to_string());
-        let val = TypedValue { value: Some(typed_value::Value::UintVal((*cost).into())) };
-        Update { path: Some(path), val: Some(val), ..Update::default() }
-    });
+    let update = order.costs.costs.iter().map(|(face, cost)| cost_update(&order.costs.prefix, *face, *cost));
     let election_id = Some(Uint128 { high: 0, low: order.election });
     let arbitration = MasterArbitration { role: Some(Role { id: ROLE.into() }), election_id };
     let extension = Extension { ext: Some(extension::Ext::MasterArbitration(arbitration)) };

@@ -1,20 +1,17 @@
 //! `ndnweir route plan`: the routes of a scenario, shown, or installed at its forwarders.
 
-use super::origins::PLAN;
+mod gnmi;
+mod managed;
+
+use super::canonical;
 use super::table::table;
-use super::{PATIENCE, canonical, create_face};
 use crate::commands::{control, print, print_json};
 use crate::failure::Failure;
 use crate::terminal::say;
 use ndnweir_control::controller::config::{ControlConfig, RouterConfig};
 use ndnweir_lab::experiment::routes;
-use ndnweir_net::keys;
-use ndnweir_net::mgmt::ControlParameters;
-use ndnweir_net::mgmt::dataset::{FaceStatus, RibEntry};
-use ndnweir_net::remote::Remote;
 use ndnweir_scenario::{Routes, Scenario};
 use ndnweir_wire::Name;
-use ndnweir_wire::signature::{DigestSha256, Signer};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -91,19 +88,16 @@ impl Plan {
         }
         let wanted = config.routers.iter().map(|router| self.wanted(&config, router)).collect::<Result<Vec<_>, _>>()?;
         let mut routers = Vec::new();
-        // A router that is led over gNMI never had planned routes, and need not have any.
-        let concerned =
-            |(router, wanted): &(&RouterConfig, Vec<Wanted>)| router.managed.is_some() || !wanted.is_empty();
-        for (router, wanted) in config.routers.iter().zip(wanted).filter(concerned) {
+        for (router, wanted) in config.routers.iter().zip(wanted) {
             let at = |failure: Failure| failure.at(&router.name);
-            routers.push((router, Router::ask(router, wanted).map_err(at)?));
+            routers.push((router, Router::ask(&config, router, wanted).map_err(at)?));
         }
         if !dry_run {
-            for (router, forwarder) in &mut routers {
-                forwarder.remove().map_err(|failure| failure.at(&router.name))?;
+            for (config, Router { forwarder, surplus, .. }) in &mut routers {
+                forwarder.remove(surplus).map_err(|failure| failure.at(&config.name))?;
             }
-            for (router, forwarder) in &mut routers {
-                forwarder.add().map_err(|failure| failure.at(&router.name))?;
+            for (config, Router { forwarder, wanted, .. }) in &mut routers {
+                forwarder.add(wanted).map_err(|failure| failure.at(&config.name))?;
             }
         }
         report(&routers, as_json)
@@ -123,7 +117,7 @@ impl Plan {
             let uri = |text: &String| Ok(canonical(text)?.to_string());
             let uris = uris.iter().map(uri).collect::<Result<_, Failure>>()?;
             let prefix = route.prefix.parse().map_err(Failure::input)?;
-            Ok(Wanted { prefix, uris, cost: u64::from(route.cost) })
+            Ok(Wanted { prefix, uris, cost: route.cost })
         };
         self.routes.iter().filter(|route| route.node == router.name).map(wanted).collect()
     }
@@ -134,14 +128,37 @@ struct Wanted {
     prefix: Name,
     /// Where the neighbour is.
     uris: Vec<String>,
+    cost: u32,
+}
+
+/// A next hop that a forwarder has.
+struct Held {
+    prefix: Name,
+    face: u64,
     cost: u64,
+    /// Of an earlier plan, so that it goes where it is not wanted.
+    planned: bool,
+}
+
+/// How a forwarder takes routes.
+trait Forwarder {
+    /// Where its faces lead, by number.
+    fn faces(&self) -> BTreeMap<u64, String>;
+
+    fn held(&self) -> Vec<Held>;
+
+    /// What of the plan it can never have.
+    fn check(&self, wanted: &[Wanted]) -> Result<(), Failure>;
+
+    fn remove(&mut self, surplus: &[(Name, u64)]) -> Result<(), Failure>;
+
+    fn add(&mut self, wanted: &[Wanted]) -> Result<(), Failure>;
 }
 
 /// A forwarder with what is to change there.
 struct Router {
-    remote: Remote,
+    forwarder: Box<dyn Forwarder>,
     wanted: Vec<Wanted>,
-    faces: Vec<FaceStatus>,
     /// Routes that are no longer planned.
     surplus: Vec<(Name, u64)>,
     /// Planned routes that are there already.
@@ -149,73 +166,28 @@ struct Router {
 }
 
 impl Router {
-    fn ask(config: &RouterConfig, wanted: Vec<Wanted>) -> Result<Router, Failure> {
-        let Some(managed) = &config.managed else {
-            let remedy = "write management = \"unix:///run/nfd/nfd.sock\" instead of address";
-            return Err(Failure::input(format!("gNMI sets costs of routes and makes none: {remedy}")));
+    fn ask(config: &ControlConfig, router: &RouterConfig, wanted: Vec<Wanted>) -> Result<Router, Failure> {
+        let forwarder: Box<dyn Forwarder> = match &router.managed {
+            Some(managed) => Box::new(managed::Managed::ask(managed)?),
+            None => Box::new(gnmi::Gnmi::ask(&router.address, config.tls.as_ref())?),
         };
-        let signer: Box<dyn Signer + Send> = match &managed.key {
-            None => Box::new(DigestSha256),
-            Some((file, name)) => keys::private(file, name.clone()).map_err(Failure::input)?,
-        };
-        let mut remote = Remote::connect(&managed.uri, signer, PATIENCE)?;
-        let faces: Vec<FaceStatus> = remote.list("faces", "list")?;
-        let entries: Vec<RibEntry> = remote.list("rib", "list")?;
-        // The URI by which a face leads to a neighbour, and all costs that are wanted there.
-        let to: BTreeMap<u64, &str> = faces.iter().map(|face| (face.face_id, face.remote_uri.as_str())).collect();
-        let costs = |prefix: &Name, face: u64| {
+        forwarder.check(&wanted)?;
+        let to = forwarder.faces();
+        let cost = |prefix: &Name, face: u64| {
             let leads = |wanted: &&Wanted| {
                 wanted.prefix == *prefix && to.get(&face).is_some_and(|to| wanted.uris.iter().any(|uri| uri == to))
             };
-            wanted.iter().find(leads).map(|wanted| wanted.cost)
+            wanted.iter().find(leads).map(|wanted| u64::from(wanted.cost))
         };
         let (mut surplus, mut kept) = (Vec::new(), 0);
-        for entry in &entries {
-            for route in entry.routes.iter().filter(|route| route.origin == PLAN) {
-                match costs(&entry.name, route.face_id) {
-                    Some(cost) => kept += usize::from(cost == route.cost),
-                    None => surplus.push((entry.name.clone(), route.face_id)),
-                }
+        for held in forwarder.held() {
+            match cost(&held.prefix, held.face) {
+                Some(cost) => kept += usize::from(cost == held.cost),
+                None if held.planned => surplus.push((held.prefix, held.face)),
+                None => {}
             }
         }
-        Ok(Router { remote, wanted, faces, surplus, kept })
-    }
-
-    fn remove(&mut self) -> Result<(), Failure> {
-        for (prefix, face) in &self.surplus {
-            let parameters = ControlParameters {
-                face_id: Some(*face),
-                origin: Some(PLAN),
-                ..ControlParameters::of_name(prefix.clone())
-            };
-            self.remote.command("rib", "unregister", &parameters)?;
-        }
-        Ok(())
-    }
-
-    /// Sets all planned routes. They are not inherited by longer prefixes, whose own plan is another.
-    fn add(&mut self) -> Result<(), Failure> {
-        for Wanted { prefix, uris, cost } in &self.wanted {
-            let there = self.faces.iter().filter(|face| uris.contains(&face.remote_uri)).map(|face| face.face_id);
-            let mut faces: Vec<u64> = there.collect();
-            if let (true, Some(uri)) = (faces.is_empty(), uris.first()) {
-                let parameters = ControlParameters { uri: Some(uri.clone()), ..ControlParameters::default() };
-                let (_, face) = create_face(&mut self.remote, &parameters)?;
-                let missing = || Failure::work("the forwarder does not say which face it created");
-                faces.push(face.face_id.ok_or_else(missing)?);
-            }
-            for face in faces {
-                let parameters = ControlParameters {
-                    face_id: Some(face),
-                    origin: Some(PLAN),
-                    cost: Some(*cost),
-                    flags: Some(0),
-                    ..ControlParameters::of_name(prefix.clone())
-                };
-                self.remote.command("rib", "register", &parameters)?;
-            }
-        }
-        Ok(())
+        Ok(Router { forwarder, wanted, surplus, kept })
     }
 }
 
