@@ -28,14 +28,36 @@ mod transfer_progress;
 mod view_args;
 
 use clap::Parser;
-use clap::error::{ContextKind, ErrorKind};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use failure::Failure;
 use std::process::ExitCode;
+
+/// Whether a command is there with other features of this crate alone.
+fn is_left_out(word: &str) -> bool {
+    match word {
+        "sweep" => !cfg!(feature = "sweep"),
+        "pack" | "repeat" => !cfg!(feature = "pack"),
+        "view" => !cfg!(feature = "view"),
+        "control" | "key" => !cfg!(feature = "gnmi"),
+        "emulate" | "link" | "put" | "get" | "fwd" | "route" | "face" | "status" | "strategy" | "cs" => {
+            !cfg!(feature = "network")
+        }
+        _ => false,
+    }
+}
 
 fn main() -> ExitCode {
     let cli = args::Cli::try_parse().unwrap_or_else(|mut error| {
         // "To pass '--flag' as a value, use '-- --flag'" does not help a user who mistyped a flag.
         if error.kind() == ErrorKind::UnknownArgument {
             error.remove(ContextKind::Suggested);
+        }
+        if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+            && is_left_out(word)
+        {
+            let remedy = "cargo build --release  builds target/release/ndnweir with everything";
+            Failure::input(format!("this build is without the command {word}\n  help: {remedy}")).report();
+            std::process::exit(2);
         }
         error.exit()
     });

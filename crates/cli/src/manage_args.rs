@@ -127,7 +127,7 @@ before others are set: so no mixture of old and new ones forms a loop.")]
         /// A link that does not work; may be repeated
         #[arg(long, value_name = "LINK")]
         down: Vec<String>,
-        /// Install the routes at the routers of this configuration of a controller, by their `management`
+        /// Install the routes at the routers of this configuration of a controller, by their `management` or `address`
         #[arg(long, value_name = "FILE", conflicts_with_all = ["transport", "key", "forwarder_key"])]
         install: Option<PathBuf>,
         /// With --install: show what would change, and change nothing

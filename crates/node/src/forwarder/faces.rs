@@ -175,7 +175,7 @@ impl Forwarder {
         let mut node = options.node;
         if let Some(mtu) = options.mtu {
             let fields = if options.reliability == Reliability::Off { 0 } else { reliability::FIELD };
-            node.framing = node.framing + Bytes::new(fields as u64);
+            node.framing += Bytes::new(fields as u64);
             (node.mtu, node.cut_below) = (Some(largest_part(mtu, fields > 0)), true);
         }
         if let Some(&(from, id)) = self.removed.first()
