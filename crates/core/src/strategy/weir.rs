@@ -197,13 +197,17 @@ impl Entry {
         self.hops.iter_mut().for_each(|hop| hop.share /= total);
     }
 
-    /// By how much the mean round trip of the longest way in use exceeds that over `face`.
-    fn longer_than(&self, face: FaceId) -> Duration {
+    /// The mean round trip of the longest way that is still asked.
+    fn longest(&self) -> Option<Duration> {
         let last = self.hops.iter().filter_map(|hop| hop.asked).max();
         let in_use = |hop: &&Hop| hop.asked.zip(last).is_some_and(|(asked, last)| last.since(asked) < PROBE_AFTER * 2);
-        let longest = self.hops.iter().filter(in_use).filter_map(|hop| hop.srtt).max();
+        self.hops.iter().filter(in_use).filter_map(|hop| hop.srtt).max()
+    }
+
+    /// By how much that exceeds the mean round trip over `face`.
+    fn longer_than(&self, face: FaceId) -> Duration {
         let here = self.hops.iter().find(|hop| hop.face == face).and_then(|hop| hop.srtt);
-        here.zip(longest).map_or(Duration::ZERO, |(here, longest)| longest.max(here) - here)
+        here.zip(self.longest()).map_or(Duration::ZERO, |(here, longest)| longest.max(here) - here)
     }
 
     /// What was sent to these next hops was not answered.
@@ -275,7 +279,8 @@ impl Strategy for Weir {
         if elapsed >= SHORTEST {
             entry.changed = ctx.now;
             let rtt = round_trip_of_field(event.interest_fields.get(self.slots.round_trip));
-            let reaction = self.params.reaction.secs() + 2.0 * rtt.min(LONGEST.secs());
+            let longest = entry.longest().map_or(rtt, |longest| rtt.max(longest.secs()));
+            let reaction = self.params.reaction.secs() + 2.0 * longest.min(LONGEST.secs());
             entry.shift(&self.params, (elapsed / reaction).min(1.0));
         }
     }
