@@ -2,7 +2,7 @@
 
 use crate::fields::Fields;
 use crate::ids::NameId;
-use crate::units::Bytes;
+use crate::units::{Bytes, Duration};
 
 /// What a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, ndnweir_state::Value)]
@@ -107,6 +107,11 @@ pub struct Packet {
 impl Packet {
     /// The hop limit of a fresh Interest.
     pub const HOP_LIMIT: u8 = 255;
+
+    /// How long an Interest lives: NDN's default of 4 s where it does not say.
+    pub const fn lifetime(&self) -> Duration {
+        Duration::from_millis(if self.lifetime_ms == 0 { 4000 } else { self.lifetime_ms as u64 })
+    }
 
     /// Bytes on the wire.
     pub const fn bytes(&self) -> Bytes {

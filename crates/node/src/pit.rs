@@ -6,9 +6,11 @@
 //! `MustBeFresh` is not part of the key, as NDN's rules would have it: an Interest with MustBeFresh that joins one
 //! without gets the same Data.
 
+mod reach;
 mod record;
 mod view;
 
+use self::reach::Reach;
 pub(crate) use self::record::InRecord;
 use self::view::View;
 use crate::growth::grow;
@@ -25,6 +27,8 @@ use ndnweir_core::units::{Duration, Time};
 const NIL: u32 = u32::MAX;
 /// [`Entry::outs`] when the out-records are in the side table.
 const SPILLED: u8 = 2;
+/// The bit of [`Entry::records`] that says that the in-records are there.
+const INS_SPILLED: u8 = 4;
 
 /// What is pending for a name.
 #[derive(Clone, Copy, Debug, ndnweir_state::Value)]
@@ -38,9 +42,22 @@ struct Entry {
     spill: u32,
     mark: u8,
     note: u8,
-    /// Out-records inline: 0 or 1; or [`SPILLED`].
-    outs: u8,
-    ins_spilled: bool,
+    /// Out-records inline, 0 or 1, or [`SPILLED`]; and [`INS_SPILLED`].
+    records: u8,
+    /// For how long after the latest out-record upstreams wait.
+    reach: Reach,
+}
+
+impl Entry {
+    #[inline(always)]
+    const fn outs(&self) -> u8 {
+        self.records & !INS_SPILLED
+    }
+
+    #[inline(always)]
+    const fn ins_spilled(&self) -> bool {
+        self.records & INS_SPILLED != 0
+    }
 }
 
 impl Timed for Entry {
@@ -188,8 +205,8 @@ impl Pit {
             spill: NIL,
             mark: 0,
             note: 0,
-            outs: 0,
-            ins_spilled: false,
+            records: 0,
+            reach: Reach::NONE,
         };
         let slot = if self.free == NIL {
             grow(&mut self.entries);
@@ -237,7 +254,7 @@ impl Pit {
         let entry = &mut self.entries[slot as usize];
         let spill = std::mem::replace(&mut entry.spill, self.free);
         if let Some(shares) = &mut self.shares {
-            if entry.ins_spilled {
+            if entry.ins_spilled() {
                 for (record, _) in &self.spills[spill as usize].ins {
                     shares.give_back(record.face, record.size());
                 }
@@ -334,22 +351,24 @@ impl Pit {
 
     /// Another Interest for a pending name. Whether `face` already was a downstream.
     pub(crate) fn join(&mut self, slot: u32, packet: &Packet, face: FaceId, now: Time) -> bool {
-        let expiry = now + Duration::from_millis(u64::from(packet.lifetime_ms));
+        // Whoever lets a face ask again cannot shorten what it waits for: the other may be a neighbour's downstream.
+        let mut expiry = now + Duration::from_millis(u64::from(packet.lifetime_ms));
         let mut record = InRecord::of(packet, face, now);
         let entry = &mut self.entries[slot as usize];
-        if !entry.ins_spilled && entry.first.face == face {
+        if !entry.ins_spilled() && entry.first.face == face {
             record.set_retransmitted();
             if let Some(shares) = &mut self.shares {
                 shares.give_back(face, entry.first.size());
                 shares.take(face, record.size());
             }
             entry.first = record;
+            expiry = expiry.max(entry.timer.deadline());
             self.wheel.set(&mut self.entries, slot, expiry, now);
             return true;
         }
-        if !entry.ins_spilled {
+        if !entry.ins_spilled() {
             let first = (entry.first, entry.timer.deadline());
-            entry.ins_spilled = true;
+            entry.records |= INS_SPILLED;
             let row = self.spill(slot);
             self.spills[row].ins.push(first);
         }
@@ -365,7 +384,7 @@ impl Pit {
         match waiting {
             Some(known) => {
                 record.set_retransmitted();
-                *known = (record, expiry);
+                *known = (record, expiry.max(known.1));
             }
             None => ins.push((record, expiry)),
         }
@@ -377,7 +396,7 @@ impl Pit {
     /// Takes one of several downstreams out.
     pub(crate) fn leave(&mut self, slot: u32, face: FaceId, now: Time) -> Option<InRecord> {
         let entry = &self.entries[slot as usize];
-        if !entry.ins_spilled {
+        if !entry.ins_spilled() {
             return None;
         }
         let ins = &mut self.spills[entry.spill as usize].ins;
@@ -400,22 +419,34 @@ impl Pit {
 
     fn sent_mut(&mut self, slot: u32) -> &mut [OutRecord] {
         let entry = &mut self.entries[slot as usize];
-        match entry.outs {
+        match entry.outs() {
             SPILLED => &mut self.spills[entry.spill as usize].outs,
             n => &mut std::slice::from_mut(&mut entry.out)[..usize::from(n)],
         }
     }
 
-    /// Records that the Interest leaves by `face`. The nonce it had there before, if it is another one.
+    /// For how long after the latest out-record upstreams wait.
     #[inline(always)]
-    pub(crate) fn record_sent(&mut self, slot: u32, face: FaceId, nonce: u32, now: Time) -> Option<u32> {
+    pub(crate) fn reach(&self, slot: u32) -> Duration {
+        self.entries[slot as usize].reach.duration()
+    }
+
+    /// Records that an Interest leaves by `face`. The nonce it had there before, if it is another one.
+    #[inline(always)]
+    pub(crate) fn record_sent(&mut self, slot: u32, face: FaceId, packet: &Packet, now: Time) -> Option<u32> {
+        let nonce = packet.nonce;
         let record = OutRecord { sent: now, nonce, face, nacked: None, sends: 1 };
+        let reach = Reach::of(packet);
         let entry = &mut self.entries[slot as usize];
-        if entry.outs == 0 {
+        if entry.outs() == 0 {
             entry.out = record;
-            entry.outs = 1;
+            entry.records |= 1;
+            entry.reach = reach;
             return None;
         }
+        let last = self.sent(slot).iter().map(|record| record.sent).max().unwrap_or(now);
+        let entry = &mut self.entries[slot as usize];
+        entry.reach = reach.or_longer(entry.reach, now.since(last));
         if let Some(known) = self.sent_mut(slot).iter_mut().find(|known| known.face == face) {
             let former = known.nonce;
             *known = OutRecord { sends: known.sends.saturating_add(1), ..record };
@@ -423,8 +454,8 @@ impl Pit {
         }
         let row = self.spill(slot);
         let entry = &mut self.entries[slot as usize];
-        if entry.outs != SPILLED {
-            entry.outs = SPILLED;
+        if entry.outs() != SPILLED {
+            entry.records = entry.records & INS_SPILLED | SPILLED;
             self.spills[row].outs.push(entry.out);
         }
         self.spills[row].outs.push(record);

@@ -104,7 +104,7 @@ impl Model {
         let mut eligible = hops.iter().copied().filter(|&hop| hop != face);
         let hop = match entry.ins.iter_mut().find(|i| i.0 == face) {
             Some(known) => {
-                *known = (face, nonce, expiry);
+                *known = (face, nonce, expiry.max(known.2));
                 eligible.next_back()
             }
             None => {

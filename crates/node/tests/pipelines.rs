@@ -17,7 +17,7 @@ fn an_interest_goes_to_the_cheapest_hop_and_its_data_comes_back_once() {
     let mut node = router(&Setup::default());
     let out = give(&mut node, ms(0), 0, interest(1, 7));
     assert_eq!(summary(&out), [(1, I)]);
-    assert_eq!((out[0].packet.hop_limit, out[0].start, out[0].end), (9, ms(0), us(40)));
+    assert_eq!((out[0].packet.hop_limit, out[0].start, out[0].end), (99, ms(0), us(40)));
     let out = give(&mut node, ms(5), 1, data(1));
     assert_eq!(summary(&out), [(0, D)]);
     assert_eq!((out[0].start, out[0].end), (ms(5), ms(6)));
@@ -290,6 +290,35 @@ fn what_a_discipline_marks_or_drops_inside_is_counted_by_its_cause() {
         assert_eq!((counters.data_packets, counters.queue_packets), (101 - drops, 0));
         assert_eq!(out.iter().filter(|t| t.packet.mark == 1).count() as u64, marks);
     }
+}
+
+#[test]
+fn an_interest_of_short_lifetime_or_few_hops_takes_no_data_from_others() {
+    let short = |nonce| Packet { lifetime_ms: 15, ..interest(1, nonce) };
+    let near = |nonce| Packet { hop_limit: 2, ..interest(1, nonce) };
+    let late = Packet { lifetime_ms: 1, ..interest(1, 2) };
+    // Faces 0 and 2 ask within 3 ms of each other, and the Data comes at 30 ms.
+    let asked = |first: Packet, second: Packet| {
+        let mut node = router(&Setup::default());
+        let mut sent = give(&mut node, ms(0), 0, first);
+        sent.extend(give(&mut node, ms(3), 2, second));
+        let got: Vec<u16> = give(&mut node, ms(30), 1, data(1)).iter().map(|t| t.face.0).collect();
+        let sent: Vec<_> = sent.iter().map(|t| (t.packet.nonce, t.packet.lifetime_ms, t.packet.hop_limit)).collect();
+        (sent, got)
+    };
+    assert_eq!(asked(interest(1, 1), late), (vec![(1, 1000, 99)], vec![0]), "what was sent lasts for both");
+    assert_eq!(asked(interest(1, 1), near(2)), (vec![(1, 1000, 99)], vec![0, 2]));
+    assert_eq!(asked(interest(1, 1), interest(1, 2)), (vec![(1, 1000, 99)], vec![0, 2]));
+    assert_eq!(asked(short(1), interest(1, 2)), (vec![(1, 15, 99), (2, 1000, 99)], vec![2]));
+    assert_eq!(asked(near(1), interest(1, 2)), (vec![(1, 1000, 1), (2, 1000, 99)], vec![0, 2]));
+}
+
+#[test]
+fn a_face_that_asks_again_shortens_nothing_that_it_asked_for() {
+    let mut node = router(&Setup::default());
+    give(&mut node, ms(0), 0, interest(1, 1));
+    give(&mut node, ms(3), 0, Packet { lifetime_ms: 1, ..interest(1, 2) });
+    assert_eq!(summary(&give(&mut node, ms(30), 1, data(1))), [(0, D)]);
 }
 
 #[test]

@@ -110,6 +110,7 @@ impl Node {
             hops,
             arrival,
             sent: &entry.sent,
+            reach: entry.packet.lifetime(),
             note: &mut entry.note,
         };
         self.desk.with(|strategy, ctx| strategy.on_interest(&mut event, &mut choice, ctx));
@@ -360,7 +361,16 @@ pub fn unknown_prefix(mut desk: Desk<AnyStrategy>) -> Result<(), Broken> {
     let (packet, prefix, arrival, mut note) = (Packet::default(), PrefixId(7), Arrival::New, 0);
     let (in_face, note) = (FaceId(0), &mut note);
     let mut choice = ForwardingDecision::default();
-    let mut event = InterestArrival { packet: &packet, in_face, prefix, hops: &hops, arrival, sent: &[], note };
+    let mut event = InterestArrival {
+        packet: &packet,
+        in_face,
+        prefix,
+        hops: &hops,
+        arrival,
+        sent: &[],
+        reach: Duration::ZERO,
+        note,
+    };
     desk.with(|strategy, ctx| strategy.on_interest(&mut event, &mut choice, ctx));
     let taken = choice.copies().len() + usize::from(choice.is_held()) == 1;
     desk.demand(taken, "a new Interest with one next hop is sent or held");

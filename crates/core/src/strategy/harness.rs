@@ -71,6 +71,7 @@ impl<S: Strategy + Component> Bench<S> {
             hops: &self.hops,
             arrival,
             sent,
+            reach: self.packet.lifetime(),
             note: &mut self.note,
         };
         let mut ctx = Ctx { now: at(ms), rng: &mut self.rng, trace: &mut self.trace };

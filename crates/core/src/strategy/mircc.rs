@@ -90,7 +90,8 @@ mod tests {
     #[test]
     fn a_retransmission_waits_for_the_answer() {
         let mut bench: Bench<Mircc> = Bench::new(&json!({}), &[(1, 1), (2, 1)]);
-        assert!(bench.interest(1999, 0, Arrival::Retransmission, &[sent(1, 0)]).is_empty());
-        assert_eq!(bench.interest(2001, 0, Arrival::Retransmission, &[sent(1, 0)]), [1]);
+        // The lifetime is 2 s, and what was sent must last for a quarter of it.
+        assert!(bench.interest(1500, 0, Arrival::Retransmission, &[sent(1, 0)]).is_empty());
+        assert_eq!(bench.interest(1501, 0, Arrival::Retransmission, &[sent(1, 0)]), [1]);
     }
 }

@@ -63,13 +63,6 @@ impl OutRecord {
     pub const fn link_retransmitted(self) -> OutRecord {
         OutRecord { sends: self.sends.saturating_add(1), ..self }
     }
-
-    /// When the Interest sent (last) ends. The record does not keep its lifetime: that of the Interest at hand stands
-    /// in for it, and NDN's default of 4 s for one that carries none.
-    pub fn expiry(&self, at_hand: &Packet) -> Time {
-        let lifetime = if at_hand.lifetime_ms == 0 { 4000 } else { at_hand.lifetime_ms };
-        self.sent + Duration::from_millis(u64::from(lifetime))
-    }
 }
 
 /// How an Interest relates to what is pending.
@@ -97,6 +90,9 @@ pub struct InterestArrival<'a> {
     pub arrival: Arrival,
     /// What was sent for the PIT entry so far.
     pub sent: &'a [OutRecord],
+    /// For how long after the latest of these was sent upstreams wait: its lifetime, or what was left of a longer one.
+    /// Nothing where few hops were left to them.
+    pub reach: Duration,
     /// A byte of the PIT entry that is the strategy's own (0 when the entry is new).
     pub note: &'a mut u8,
 }
@@ -107,14 +103,17 @@ impl InterestArrival<'_> {
         self.hops.iter().copied().filter(|hop| hop.face != self.in_face)
     }
 
-    /// Whether an upstream has not answered yet: NFD's out-record that has neither expired nor got a NACK.
+    /// Whether an upstream that has not answered yet may do so for this Interest: NFD's out-record that has neither
+    /// expired nor got a NACK, if it lasts for a quarter as long as this Interest (ours). Otherwise who asks first with a
+    /// short lifetime would keep others from being forwarded.
     pub fn pending(&self, now: Time) -> bool {
-        self.sent.iter().any(|record| record.nacked.is_none() && record.expiry(self.packet) >= now)
+        let wanted = now + self.packet.lifetime() / 4;
+        self.sent.iter().any(|record| record.nacked.is_none() && record.sent + self.reach >= wanted)
     }
 
     /// Eligible next hops that have no unexpired Interest of this entry.
     pub fn unused(&self, now: Time) -> impl Iterator<Item = NextHop> + Clone + '_ {
-        let free = move |hop: &NextHop| self.record(hop.face).is_none_or(|record| record.expiry(self.packet) <= now);
+        let free = move |hop: &NextHop| self.record(hop.face).is_none_or(|record| record.sent + self.reach <= now);
         self.eligible().filter(free)
     }
 

@@ -36,8 +36,16 @@ fn follow(form: &str, faces: &[u16], rng: &mut Rng) -> (u32, Vec<u16>) {
         let hops: Vec<NextHop> = (0..8).map(|face| NextHop { face: FaceId(face), cost: 1 }).collect();
         let (in_face, prefix, arrival) = (FaceId(99), PrefixId(0), Arrival::New);
         let (mut note, mut choice) = (0, ForwardingDecision::default());
-        let mut event =
-            InterestArrival { packet: &interest, in_face, prefix, hops: &hops, arrival, sent: &[], note: &mut note };
+        let mut event = InterestArrival {
+            packet: &interest,
+            in_face,
+            prefix,
+            hops: &hops,
+            arrival,
+            sent: &[],
+            reach: Duration::ZERO,
+            note: &mut note,
+        };
         strategy.on_interest(&mut event, &mut choice, &mut ctx);
         taken.push(choice.copies()[0].face.0);
         interest = choice.stamped(&interest).unwrap_or(interest);

@@ -10,7 +10,7 @@ use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::packet::{NackReason, Packet, flags};
 use ndnweir_core::scheme::InterestMarks;
 use ndnweir_core::strategy::{Arrival, ForwardingDecision, InterestArrival, Strategy};
-use ndnweir_core::units::Time;
+use ndnweir_core::units::{Duration, Time};
 
 impl Node {
     #[inline(always)]
@@ -152,14 +152,14 @@ impl Node {
             self.pit.add_mark(slot, packet.mark);
         }
         // Nothing is kept yet for an entry that is new.
-        let (former, sent) = match arrival {
-            Arrival::New => (0, [].as_slice()),
-            _ => (self.pit.note(slot), self.pit.sent(slot)),
+        let (former, sent, reach) = match arrival {
+            Arrival::New => (0, [].as_slice(), Duration::ZERO),
+            _ => (self.pit.note(slot), self.pit.sent(slot), self.pit.reach(slot)),
         };
         let mut note = former;
         let hops = self.fib.hops(prefix);
         self.choice.clear();
-        let mut event = InterestArrival { packet, in_face: face, prefix, hops, arrival, sent, note: &mut note };
+        let mut event = InterestArrival { packet, in_face: face, prefix, hops, arrival, sent, reach, note: &mut note };
         let instance = self.strategies.at(slot);
         let mut ctx = Ctx { now, rng: &mut instance.rng, trace: &mut self.trace };
         instance.strategy.on_interest(&mut event, &mut self.choice, &mut ctx);

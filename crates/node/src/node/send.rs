@@ -115,7 +115,7 @@ impl Node {
 
     #[inline(always)]
     fn emit_interest(&mut self, now: Time, slot: u32, prefix: PrefixId, face: FaceId, packet: &Packet) {
-        if let Some(nonce) = self.pit.record_sent(slot, face, packet.nonce, now) {
+        if let Some(nonce) = self.pit.record_sent(slot, face, packet, now) {
             self.dead.insert(packet.name, nonce);
         }
         if self.metering {

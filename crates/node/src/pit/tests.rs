@@ -28,10 +28,10 @@ fn an_entry_lives_exactly_as_long_as_its_last_downstream_is_patient() {
     let mut pit = Pit::new(10, false);
     let slot = insert(&mut pit, &interest(0, 1, 100), 0, ms(0));
     assert!(!pit.join(slot, &interest(0, 2, 200), FaceId(1), ms(50)));
-    assert!(pit.join(slot, &interest(0, 3, 10), FaceId(1), ms(60)), "shortens its own patience");
-    assert_eq!(pit.downstream(slot, 1).1, ms(70));
-    assert_eq!(pit.expire(ms(100) - Duration::from_nanos(1)), None);
-    assert_eq!(pit.expire(ms(100)), Some(slot));
+    assert!(pit.join(slot, &interest(0, 3, 10), FaceId(1), ms(60)), "shortens nothing");
+    assert_eq!(pit.downstream(slot, 1).1, ms(250));
+    assert_eq!(pit.expire(ms(250) - Duration::from_nanos(1)), None);
+    assert_eq!(pit.expire(ms(250)), Some(slot));
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn a_third_downstream_and_a_second_upstream_go_to_the_side_table_and_come_back_c
         assert_eq!((pit.ins(slot), pit.sent(slot).len()), (1, 0));
         for face in 1..5 {
             pit.join(slot, &interest(round, 1 + u32::from(face), 100), FaceId(face), ms(1));
-            pit.record_sent(slot, FaceId(face + 10), 1, ms(1));
+            pit.record_sent(slot, FaceId(face + 10), &interest(0, 1, 4000), ms(1));
         }
         assert_eq!(pit.ins(slot), 5);
         assert_eq!(pit.sent(slot).iter().map(|r| r.face.0).collect::<Vec<_>>(), [11, 12, 13, 14]);
@@ -55,8 +55,8 @@ fn a_third_downstream_and_a_second_upstream_go_to_the_side_table_and_come_back_c
 fn nonces_tell_a_new_interest_from_a_duplicate_and_a_loop() {
     let mut pit = Pit::new(10, false);
     let slot = insert(&mut pit, &interest(0, 7, 100), 0, ms(0));
-    pit.record_sent(slot, FaceId(1), 7, ms(0));
-    pit.record_sent(slot, FaceId(2), 8, ms(0));
+    pit.record_sent(slot, FaceId(1), &interest(0, 7, 4000), ms(0));
+    pit.record_sent(slot, FaceId(2), &interest(0, 8, 4000), ms(0));
     assert_eq!(pit.seen(slot, 7, FaceId(0)), Seen::SameFace);
     assert_eq!(pit.seen(slot, 7, FaceId(1)), Seen::Loop);
     assert_eq!(pit.seen(slot, 8, FaceId(0)), Seen::Loop);
@@ -67,11 +67,11 @@ fn nonces_tell_a_new_interest_from_a_duplicate_and_a_loop() {
 fn sending_again_by_the_same_face_renews_the_record_and_gives_back_the_former_nonce() {
     let mut pit = Pit::new(10, false);
     let slot = insert(&mut pit, &interest(0, 7, 100), 0, ms(0));
-    assert_eq!(pit.record_sent(slot, FaceId(1), 7, ms(0)), None);
+    assert_eq!(pit.record_sent(slot, FaceId(1), &interest(0, 7, 4000), ms(0)), None);
     if let Some(record) = pit.sent_to_mut(slot, FaceId(1)) {
         record.nacked = Some(NackReason::Congestion);
     }
-    assert_eq!(pit.record_sent(slot, FaceId(1), 8, ms(3)), Some(7));
+    assert_eq!(pit.record_sent(slot, FaceId(1), &interest(0, 8, 4000), ms(3)), Some(7));
     let expected = OutRecord { sent: ms(3), nonce: 8, face: FaceId(1), nacked: None, sends: 2 };
     assert_eq!(pit.sent(slot), [expected]);
 }

@@ -17,7 +17,7 @@ impl<'a> View<'a> {
     /// What was sent for it.
     #[inline(always)]
     pub(crate) fn sent(self) -> &'a [OutRecord] {
-        match self.entry.outs {
+        match self.entry.outs() {
             0 => &[],
             SPILLED => &self.pit.spills[self.entry.spill as usize].outs,
             _ => std::slice::from_ref(&self.entry.out),
@@ -27,7 +27,7 @@ impl<'a> View<'a> {
     /// Its downstreams.
     #[inline(always)]
     pub(crate) fn ins(self) -> usize {
-        if self.entry.ins_spilled { self.pit.spills[self.entry.spill as usize].ins.len() } else { 1 }
+        if self.entry.ins_spilled() { self.pit.spills[self.entry.spill as usize].ins.len() } else { 1 }
     }
 
     /// The `i`-th downstream, with its expiry.
@@ -39,7 +39,7 @@ impl<'a> View<'a> {
     /// The only downstream there has been, which is the usual case.
     #[inline(always)]
     pub(crate) fn single_downstream(self) -> Option<(InRecord, Time)> {
-        (!self.entry.ins_spilled).then(|| (self.entry.first, self.entry.timer.deadline()))
+        (!self.entry.ins_spilled()).then(|| (self.entry.first, self.entry.timer.deadline()))
     }
 
     /// The highest mark recorded from Interests.

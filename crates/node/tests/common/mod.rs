@@ -23,7 +23,7 @@ pub fn name(segment: u32) -> NameId {
 }
 
 pub fn interest(segment: u32, nonce: u32) -> Packet {
-    Packet { name: name(segment), nonce, size: 50, lifetime_ms: 1000, hop_limit: 10, ..Packet::default() }
+    Packet { name: name(segment), nonce, size: 50, lifetime_ms: 1000, hop_limit: 100, ..Packet::default() }
 }
 
 pub fn data(segment: u32) -> Packet {

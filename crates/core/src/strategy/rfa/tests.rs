@@ -45,7 +45,16 @@ impl Node {
         let (in_face, mut choice) = (FaceId(in_face), ForwardingDecision::default());
         let mut ctx = Ctx { now: self.now, rng: &mut self.rng, trace: &mut self.trace };
         let note = &mut 0;
-        let event = &mut InterestArrival { packet: &packet, in_face, prefix: PREFIX, hops: &HOPS, arrival, sent, note };
+        let event = &mut InterestArrival {
+            packet: &packet,
+            in_face,
+            prefix: PREFIX,
+            hops: &HOPS,
+            arrival,
+            sent,
+            reach: packet.lifetime(),
+            note,
+        };
         self.rfa.on_interest(event, &mut choice, &mut ctx);
         choice
     }
@@ -165,7 +174,16 @@ fn the_face_an_interest_came_from_is_not_a_next_hop_and_no_next_hop_is_a_nack() 
     let (mut choice, hops, note) = (ForwardingDecision::default(), &HOPS[..1], &mut 0);
     let mut ctx = Ctx { now: node.now, rng: &mut node.rng, trace: &mut node.trace };
     let (in_face, prefix, arrival) = (FaceId(1), PREFIX, Arrival::New);
-    let event = &mut InterestArrival { packet: &packet, in_face, prefix, hops, arrival, sent: &[], note };
+    let event = &mut InterestArrival {
+        packet: &packet,
+        in_face,
+        prefix,
+        hops,
+        arrival,
+        sent: &[],
+        reach: Duration::ZERO,
+        note,
+    };
     node.rfa.on_interest(event, &mut choice, &mut ctx);
     assert_eq!(choice.rejection(), Some(NackReason::NoRoute));
 }
