@@ -3,7 +3,7 @@
 use super::names::Split;
 use super::routes::{is_localhop, is_localhost};
 use super::{Forwarder, MAX_CANDIDATES, MAX_COMPONENTS, names, payloads};
-use crate::header::LinkHeaderFields;
+use crate::header::{FieldTrust, LinkHeaderFields};
 use crate::shares::FaceClass;
 use ndnweir_core::ids::{FaceId, NameId};
 use ndnweir_core::packet::{Kind, Packet, flags};
@@ -59,7 +59,7 @@ impl Forwarder {
         }
     }
 
-    fn packet(&mut self, now: Time, id: FaceId, wire: &[u8], link_fields: LinkHeaderFields) {
+    fn packet(&mut self, now: Time, id: FaceId, wire: &[u8], mut link_fields: LinkHeaderFields) {
         let Ok(packet) = PacketView::decode(wire) else {
             self.counters.malformed += 1;
             return;
@@ -67,6 +67,11 @@ impl Forwarder {
         let face = &mut self.faces[id.index()];
         let counters = &mut face.counters;
         counters.marked_in += u64::from(link_fields.mark > 0);
+        // The Data for it goes to others who wait, too.
+        if face.trust == FieldTrust::Untrusted && matches!((&packet, link_fields.nack), (PacketView::Interest(_), None))
+        {
+            link_fields.mark = 0;
+        }
         let (total, name) = match (&packet, link_fields.nack) {
             (PacketView::Interest(interest), None) => (&mut counters.interests_in, interest.name()),
             (PacketView::Interest(interest), Some(_)) => (&mut counters.nacks_in, interest.name()),

@@ -83,6 +83,25 @@ fn a_rate_paces_and_its_queue_marks_with_the_scheme_s_marker() {
 }
 
 #[test]
+fn a_mark_on_an_interest_counts_from_neighbours_and_marks_no_data_of_others_for_on_demand_peers() {
+    for (asker, marked) in [(remote(), 1), (on_demand_peer(1), 0)] {
+        let mut bench = Bench::new(vec![asker, local(), remote()]);
+        bench.route("/a", 2);
+        let header = LpHeader { congestion_mark: Some(1), ..LpHeader::default() };
+        bench.receive(0, &header.encode(Some(&interest("/a/x", 1))));
+        bench.receive(1, &interest("/a/x", 2));
+        bench.take();
+        bench.receive(2, &data("/a/x", b"", 0));
+        let marks = bench
+            .take()
+            .iter()
+            .filter(|(_, frame)| LpPacketView::decode(frame).unwrap().congestion_mark.is_some())
+            .count();
+        assert_eq!(marks, 2 * marked);
+    }
+}
+
+#[test]
 fn a_rate_counts_each_fragment_with_its_headers_and_those_of_the_datagram() {
     let paced = paced(8.0, 100);
     let node = FaceConfig { framing: Bytes::new(28), ..paced.node.clone() };
