@@ -1,7 +1,7 @@
 //! Deadlines, overhead and recovery, from the scenario file to the aggregates.
 
 use ndnweir_lab::experiment::{Experiment, Silent, choose};
-use ndnweir_lab::results::{Comparison, aggregate};
+use ndnweir_lab::results::{Comparison, SeriesKind, aggregate};
 use ndnweir_scenario::Source;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -32,7 +32,11 @@ prefix = "/p/c"
 "#;
 
 fn compare(text: &str, scheme: &str) -> Comparison {
-    let source = Source::from_text("x.toml", &format!("{NETWORK}{text}"), Path::new("")).unwrap();
+    compare_on(NETWORK, text, scheme)
+}
+
+fn compare_on(network: &str, text: &str, scheme: &str) -> Comparison {
+    let source = Source::from_text("x.toml", &format!("{network}{text}"), Path::new("")).unwrap();
     let scenario = source.validate().unwrap_or_else(|problems| panic!("{problems}"));
     let schemes = choose(&scenario, &[scheme.to_owned()]).unwrap();
     let experiment = Experiment { scenario, schemes, seeds: vec![1], events: Vec::new() };
@@ -51,6 +55,29 @@ fn a_stream_keeps_a_deadline_that_its_path_allows_and_misses_a_shorter_one() {
     assert_eq!((kept.late, kept.lost, kept.missed), (0, 0, Some(0.0)));
     let missed = of("30ms");
     assert!((missed.missed.unwrap() - 1.0).abs() < 1e-9 && missed.lost == 0 && missed.late > 2700, "{missed:?}");
+}
+
+// From 2 s on: 14 s of 10 Mbit/s and 14 s of 2.5.
+#[test]
+fn utilisation_is_of_the_rates_that_events_give_a_link() {
+    let event = "[[event]]\nat = \"16s\"\naction = \"link-rate\"\nlink = \"A-R\"\nrate = \"2.5Mbps\"\n";
+    let comparison = compare(event, "cubic");
+    let rates: Vec<_> = comparison.scenario.links.iter().map(|link| link.mean_rate_mbps).collect();
+    assert_eq!(rates, [Some(6.25), Some(6.25), None, None]);
+    let run = &comparison.runs[0];
+    let of = |name: &str| run.links.iter().find(|link| link.name == name).unwrap().utilization;
+    assert!((0.9..=1.0).contains(&of("R>A")) && of("B>R") < 0.7, "{} {}", of("R>A"), of("B>R"));
+    assert_eq!(run.bottleneck.as_deref(), Some("R>A"));
+}
+
+// 25 bins of 1.2 s and one of 0.05 s, in which five Data arrive.
+#[test]
+fn the_last_bin_of_a_series_is_as_long_as_what_is_left_of_the_run() {
+    let network = NETWORK.replace("duration = \"30s\"", "duration = \"30.05s\"\nsample = \"1.2s\"");
+    let comparison = compare_on(&network, "kind = \"stream\"\nrate = \"100/s\"\n", "cubic");
+    let goodput = &comparison.runs[0].series.tables[SeriesKind::Consumers as usize][0].columns[0];
+    let (last, before) = (goodput[goodput.len() - 1], goodput[goodput.len() - 2]);
+    assert!(goodput.len() == 26 && (last / before - 1.0).abs() < 0.01, "{last} after {before}");
 }
 
 #[test]

@@ -64,7 +64,7 @@ impl Measured {
 fn queueing(run: &Run, scenario: &ScenarioInfo) -> Option<f64> {
     let delivered = run.goodput_mbps / scenario.payload_bytes as f64;
     let waited = run.links.iter().zip(&scenario.links).map(|(l, info)| {
-        let packets = l.utilization_data * info.rate_mbps / scenario.data_wire_bytes as f64;
+        let packets = l.utilization_data * info.offered_mbps() / scenario.data_wire_bytes as f64;
         packets * l.queue_ms
     });
     (delivered > 0.0).then(|| waited.sum::<f64>() / delivered)

@@ -4,13 +4,41 @@ use crate::metrics::{MAX_BINS, SERIES_BYTES, Subjects, bin_width};
 use crate::results;
 use crate::results::{ConsumerInfo, LinkInfo, NodeInfo};
 use ndnweir_core::units::{Bytes, Duration, Rate};
-use ndnweir_scenario::{Diagnostic, Direction, NodeKind, Scenario};
-use std::collections::BTreeSet;
+use ndnweir_scenario::{Change, Diagnostic, Direction, NodeKind, Scenario};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A diagnostic of the scenario's reader in one line.
 fn in_one_line(note: &Diagnostic) -> String {
     let help = if note.help.is_empty() { String::new() } else { format!("; {}", note.help) };
     format!("{}: {}{help}", note.place, note.message)
+}
+
+/// By link and way the rates that events give it, in the order of time.
+type RateChanges = BTreeMap<(usize, usize), Vec<(Duration, f64)>>;
+
+fn rate_changes(scenario: &Scenario) -> RateChanges {
+    let mut changes = RateChanges::new();
+    for event in &scenario.events {
+        if let Change::Rate { link, direction, rate } = event.change {
+            for way in (0..2).filter(|way| direction.directions()[*way]) {
+                changes.entry((link, way)).or_default().push((event.at, rate.mbps()));
+            }
+        }
+    }
+    changes.values_mut().for_each(|of| of.sort_by_key(|(at, _)| *at));
+    changes
+}
+
+/// The mean over the measurement window of a rate in Mbit/s that changes.
+fn mean_rate(scenario: &Scenario, first: f64, changes: &[(Duration, f64)]) -> f64 {
+    let (from, to) = (scenario.run.warm_up, scenario.run.duration);
+    let (mut now, mut last, mut sum) = (first, from, 0.0);
+    for &(at, next) in changes.iter().chain([&(to, 0.0)]) {
+        let at = at.max(from).min(to);
+        sum += now * (at - last).secs();
+        (now, last) = (next, at);
+    }
+    sum / (to - from).secs()
 }
 
 /// The description of the scenario in results, without reference values of flows that come and go.
@@ -34,15 +62,23 @@ pub(super) fn outline(scenario: &Scenario) -> results::ScenarioInfo {
         y: node.position.map(|p| -p.1),
     });
     let name = |i: usize| scenario.nodes[i].name.clone();
-    let direction = |from: usize, to: usize, direction: &Direction| LinkInfo {
+    let changes = rate_changes(scenario);
+    let direction = |link: usize, way: usize, from: usize, to: usize, direction: &Direction| LinkInfo {
         name: format!("{}>{}", name(from), name(to)),
         from: name(from),
         to: name(to),
         rate_mbps: direction.rate.map_or(0.0, Rate::mbps),
+        mean_rate_mbps: changes
+            .get(&(link, way))
+            .map(|changes| mean_rate(scenario, direction.rate.map_or(0.0, Rate::mbps), changes)),
         delay_ms: direction.delay.millis(),
         queue: direction.limit.to_string(),
     };
-    let links = scenario.links.iter().flat_map(|l| [direction(l.a, l.b, &l.forward), direction(l.b, l.a, &l.backward)]);
+    let links = scenario
+        .links
+        .iter()
+        .enumerate()
+        .flat_map(|(i, l)| [direction(i, 0, l.a, l.b, &l.forward), direction(i, 1, l.b, l.a, &l.backward)]);
     let consumers = scenario.consumers.iter().map(|c| ConsumerInfo {
         name: c.name.clone(),
         node: name(c.node),

@@ -291,10 +291,10 @@ impl ConsumerGather {
     }
 
     /// One column for each metric of `SeriesKind::Consumers`.
-    pub(super) fn columns(&self, bins: &Range<usize>, width: f64) -> Vec<Vec<f64>> {
+    pub(super) fn columns(&self, bins: &Range<usize>, width: &dyn Fn(usize) -> f64) -> Vec<Vec<f64>> {
         let counts = |v: &[u64]| v[bins.clone()].iter().map(|n| *n as f64).collect();
         vec![
-            self.bits[bins.clone()].iter().map(|b| mbps(*b as f64, width)).collect(),
+            bins.clone().map(|bin| mbps(self.bits[bin] as f64, width(bin))).collect(),
             self.delays.column(bins),
             self.delay_max[bins.clone()].to_vec(),
             self.rtts.column(bins),
@@ -398,8 +398,8 @@ impl LinkGather {
     }
 
     /// One column for each metric of `SeriesKind::Links`; `samples` by bin.
-    pub(super) fn columns(&self, bins: &Range<usize>, width: f64, samples: &[u32]) -> Vec<Vec<f64>> {
-        let rates = |bits: &Counts| bins.clone().map(|bin| self.rate(bits, bin, width)).collect();
+    pub(super) fn columns(&self, bins: &Range<usize>, width: &dyn Fn(usize) -> f64, samples: &[u32]) -> Vec<Vec<f64>> {
+        let rates = |bits: &Counts| bins.clone().map(|bin| self.rate(bits, bin, width(bin))).collect();
         let of_departed = |value: &dyn Fn(usize, f64) -> f64| {
             let value = |bin| match self.departed.get(bin) {
                 0 => f64::NAN,

@@ -13,7 +13,7 @@ pub struct LinkSetup {
     pub from: u32,
     /// Index of the receiving node.
     pub to: u32,
-    /// Nominal rate, the base of utilisation.
+    /// Nominal rate, or its mean where events change it: the base of utilisation.
     pub rate: Rate,
 }
 
@@ -85,7 +85,7 @@ impl ScenarioInfo {
                     name: l.name.clone(),
                     from: node(&l.from),
                     to: node(&l.to),
-                    rate: Rate::from_mbps(l.rate_mbps),
+                    rate: Rate::from_mbps(l.offered_mbps()),
                 })
                 .collect(),
             consumers: self

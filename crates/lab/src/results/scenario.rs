@@ -32,11 +32,21 @@ pub struct LinkInfo {
     pub to: String,
     /// Nominal rate.
     pub rate_mbps: f64,
+    /// The mean over the measurement window, where events change it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_rate_mbps: Option<f64>,
     /// Propagation delay.
     pub delay_ms: f64,
     /// Queue limit as written in the scenario, e.g. `100 packets`.
     #[serde(default)]
     pub queue: String,
+}
+
+impl LinkInfo {
+    /// What utilisation is of.
+    pub fn offered_mbps(&self) -> f64 {
+        self.mean_rate_mbps.unwrap_or(self.rate_mbps)
+    }
 }
 
 /// A consumer, at the position of its `ConsumerId`.

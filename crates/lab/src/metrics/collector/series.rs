@@ -14,10 +14,21 @@ impl Collector {
         ((self.last.nanos() / self.setup.bin.nanos()) as usize).min(self.bins)
     }
 
+    /// The length of a bin in s, where the run ends at `end`.
+    fn width(&self, bin: usize, end: Time) -> f64 {
+        let from = Time::ZERO + self.setup.bin * bin as u64;
+        end.min(from + self.setup.bin).since(from).secs()
+    }
+
     /// What [`Collector::series`] will have in these bins about the network, consumers and links.
     pub(crate) fn part(&self, bins: &Range<usize>) -> Series {
-        let width = self.setup.bin.secs();
-        let mut series = Series { bin_s: width, tables: Default::default() };
+        self.until(self.setup.to, bins)
+    }
+
+    /// The same, where the last bin may end with the run, at `end`.
+    fn until(&self, end: Time, bins: &Range<usize>) -> Series {
+        let width = &|bin| self.width(bin, end);
+        let mut series = Series { bin_s: self.setup.bin.secs(), tables: Default::default() };
         let mut put = |kind: SeriesKind, key: Vec<String>, columns| {
             series.tables[kind as usize].push(Rows { key, columns });
         };
@@ -35,14 +46,13 @@ impl Collector {
     /// All series up to `end`.
     pub(super) fn series(&self, end: Time) -> Series {
         let bins = 0..(end.nanos().div_ceil(self.setup.bin.nanos()) as usize).min(self.bins);
-        let mut series = self.part(&bins);
-        let width = series.bin_s;
+        let mut series = self.until(end, &bins);
         let mut put = |kind: SeriesKind, key: Vec<String>, columns| {
             series.tables[kind as usize].push(Rows { key, columns });
         };
         for (setup, gather) in self.setup.consumers.iter().zip(&self.consumers) {
             for (path, bits) in gather.path_series(&self.paths) {
-                let column = bits[bins.clone()].iter().map(|b| mbps(*b as f64, width)).collect();
+                let column = bins.clone().map(|bin| mbps(bits[bin] as f64, self.width(bin, end))).collect();
                 put(SeriesKind::Paths, vec![setup.name.clone(), path], vec![column]);
             }
         }
@@ -64,10 +74,10 @@ impl Collector {
     }
 
     /// One column for each metric of [`SeriesKind::Network`].
-    fn network(&self, bins: &Range<usize>, width: f64) -> Vec<Vec<f64>> {
+    fn network(&self, bins: &Range<usize>, width: &dyn Fn(usize) -> f64) -> Vec<Vec<f64>> {
         let mut columns = vec![Vec::new(); 3];
         for bin in bins.clone() {
-            let rate = |c: &ConsumerGather| mbps(c.bits[bin] as f64, width);
+            let rate = |c: &ConsumerGather| mbps(c.bits[bin] as f64, width(bin));
             let (from, to) = (self.setup.bin * bin as u64, self.setup.bin * (bin as u64 + 1));
             let fair: Vec<f64> = (self.setup.consumers.iter().zip(&self.consumers))
                 .filter(|(s, c)| {
@@ -78,7 +88,7 @@ impl Collector {
                 .collect();
             columns[0].push(self.consumers.iter().map(rate).sum());
             columns[1].push(jain(&fair).unwrap_or(f64::NAN));
-            columns[2].push(self.links.iter().map(|l| l.rate(&l.overflow_bits, bin, width)).sum());
+            columns[2].push(self.links.iter().map(|l| l.rate(&l.overflow_bits, bin, width(bin))).sum());
         }
         columns
     }
