@@ -196,6 +196,7 @@ fn the_interests_of_the_last_round_trip_say_what_is_left_of_it() {
         (field & 0xff_ffff, field >> 24)
     };
     assert_eq!(says(&mut consumer, Some(0)), (0, 0), "without a pace");
+    consumer.on_rest(None);
     told(&mut consumer, flight, 40, 8000);
     let said = [Some(21), Some(20), Some(10), Some(0), None].map(|rest| says(&mut consumer, rest));
     assert_eq!(said, [0, 255, 128, 1, 0].map(|left| (40_000, left)));
