@@ -49,7 +49,8 @@ pub enum Field {
     LinkId,
     /// Hops that have stamped, and the delay or the rate of one link of the path (E2E-AQM).
     LinkState,
-    /// The round-trip time that the consumer sees (RCP).
+    /// The round-trip time that the consumer sees (RCP), in the lower 24 bits; above them, what part of one is left of a
+    /// flow that ends (`weir`), see [`crate::shared::explicit`].
     RoundTrip,
     /// The class of service of an Interest (MIRCC: 1 primary, 2 secondary; QSCCP: 1 to 8, plus 8 when penalised).
     ServiceClass,
@@ -105,7 +106,7 @@ field_table! {
     LowLatency      "low-latency"      "flag"               948 First;
     LinkId          "link-id"          "number"             880 NotOnInterests;
     LinkState       "link-state"       "hops, kind, reading" 884 NotOnInterests;
-    RoundTrip       "round-trip"       "µs"                 952 First;
+    RoundTrip       "round-trip"       "µs, part left"      952 First;
     ServiceClass    "service-class"    "class"              956 First;
     SecondaryRate   "secondary-rate"   "kbit/s"             896 NotOnInterests;
     LongerWay       "longer-way"       "µs"                 892 NotOnInterests;

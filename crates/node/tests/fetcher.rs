@@ -9,8 +9,8 @@ use ndnweir_core::units::{Duration, Time};
 use ndnweir_node::fetcher::{Fetcher, FetcherConfig};
 use ndnweir_node::server::ServerConfig;
 use serde_json::json;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 fn fixed(window: f64, timer: serde_json::Value) -> AnyConsumer {
     consumer("fixed", json!({ "window": window, "timer": timer }))
@@ -29,6 +29,8 @@ struct Probe {
     waits_after_nack: bool,
     wake: Time,
     failures: Arc<AtomicU32>,
+    /// What is to be requested after each Interest; `u64::MAX` if that is unknown.
+    rests: Arc<Mutex<Vec<u64>>>,
     timer: Timer,
 }
 
@@ -51,6 +53,9 @@ impl Consumer for Probe {
     }
     fn retransmits_on_nack(&self) -> bool {
         !self.waits_after_nack
+    }
+    fn on_rest(&mut self, segments: Option<u64>) {
+        self.rests.lock().unwrap().push(segments.unwrap_or(u64::MAX));
     }
     fn next_wake(&self) -> Time {
         self.wake
@@ -314,6 +319,23 @@ fn the_final_segment_ends_the_object_and_drops_requests_beyond_it() {
     let last = Packet { flags: flags::FINAL, ..data(0) };
     assert!(fetcher.handle(at(1), &last).unwrap().completed);
     assert_eq!((fetcher.flight().in_flight, fetcher.counters().in_flight), (0, 0));
+}
+
+// Four segments: one is left after the third. Then they turn out to be three, and those on their way time out: when segment
+// 1 is requested again segment 2 is left, and after that nothing.
+#[test]
+fn a_consumer_hears_how_much_is_to_be_requested_once_that_is_known() {
+    let rests = Arc::new(Mutex::new(Vec::new()));
+    let config = FetcherConfig { total: None, ..FetcherConfig::default() };
+    let mut fetcher = started(config, probe(Probe { rests: rests.clone(), ..probing(2.0) }), at(0));
+    assert_eq!(sent(&mut fetcher, at(0)), [0, 1]);
+    fetcher.limit(4);
+    fetcher.handle(at(10), &data(0));
+    assert_eq!(sent(&mut fetcher, at(10)), [2]);
+    fetcher.limit(3);
+    fetcher.handle_timeout(at(3000));
+    assert_eq!(sent(&mut fetcher, at(3000)), [1, 2]);
+    assert_eq!(*rests.lock().unwrap(), [u64::MAX, u64::MAX, 1, 1, 0]);
 }
 
 #[test]

@@ -149,6 +149,8 @@ impl Bench {
                     self.flight.next_segment += 1;
                     self.sent.insert(segment, self.now);
                     self.stamped = Fields::default();
+                    // Objects of 300 segments, of which each fifth Interest knows nothing.
+                    self.consumer.on_rest((!segment.is_multiple_of(5)).then_some(299 - segment % 300));
                     self.consumer.stamp(segment, &mut self.stamped);
                     self.consumer.on_sent(&SentEvent { segment, retransmission: false, flight: self.flight }, &mut ctx);
                 }

@@ -264,6 +264,10 @@ pub trait Consumer {
         true
     }
 
+    /// Called before an Interest is stamped, with how many segments are to be requested after it; none if the end of
+    /// the object is unknown.
+    fn on_rest(&mut self, _segments: Option<u64>) {}
+
     /// Writes the header fields of an Interest about to be sent.
     fn stamp(&mut self, _segment: u64, _fields: &mut Fields) {}
 

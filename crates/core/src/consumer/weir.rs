@@ -13,7 +13,7 @@ use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::error::SchemeError;
 use crate::fields::{Field, Fields};
-use crate::shared::explicit::{RateSender, of_field, round_trip_to_field, to_field};
+use crate::shared::explicit::{RateSender, ending_to_field, of_field, round_trip_to_field, to_field};
 use crate::shared::weir::{self, Slots, UNKNOWN};
 use crate::units::{Bytes, Duration, Time};
 use schemars::JsonSchema;
@@ -67,6 +67,8 @@ const LOSS_MEMORY: f64 = 256.0;
 const BEGINNING: u64 = 3;
 /// The part of its pace that a newcomer sends for one round trip: of others that begin within it none has been told.
 const FIRST: f64 = 0.5;
+/// But whoever is done within so many round trips sends by all of it: what it may send too much is little.
+const SHORT: f64 = 2.0;
 /// Round trips up to this multiple of the least one show no queue, so that a mark says nothing where levels are told.
 const NO_QUEUE: f64 = 1.1;
 /// A level that leaves less than one Data in so many s is none: Interests live that long by default (4 s, NDN packet
@@ -97,6 +99,8 @@ pub struct Weir {
     restart: Option<f64>,
     /// The share of segments lost of late.
     lost: f64,
+    /// Segments to be requested after the next Interest, if that is known.
+    rest: Option<u64>,
     round: Round,
 }
 
@@ -151,6 +155,7 @@ impl Component for Weir {
             began: None,
             restart: None,
             lost: 0.0,
+            rest: None,
             round: Round::default(),
             params: params.clone(),
         }
@@ -206,9 +211,22 @@ impl Weir {
     fn limit(&self, now: Time) -> f64 {
         let limit = BURST * self.window_rate();
         match self.sender.rate().zip(self.began) {
-            Some((pace, began)) if now.since(began) < self.srtt => limit.min(FIRST * pace),
+            Some((pace, began)) if now.since(began) < self.srtt && !self.is_short(pace) => limit.min(FIRST * pace),
             _ => limit,
         }
+    }
+
+    /// Whether what is left takes no longer than [`SHORT`] at this pace.
+    fn is_short(&self, pace: f64) -> bool {
+        let bits = |rest: u64| (rest as f64 + 1.0) * 8.0 * self.sender.size();
+        self.rest.is_some_and(|rest| bits(rest) <= SHORT * pace * self.srtt.secs())
+    }
+
+    /// What is left to be sent, in round trips; none if that is more than one, or unknown.
+    fn left(&self) -> Option<f64> {
+        let rest = self.rest.zip(self.sender.mean_gap()).filter(|_| self.srtt > Duration::ZERO);
+        let left = rest.map(|(rest, gap)| rest as f64 * gap.secs() / self.srtt.secs());
+        left.filter(|left| *left <= 1.0)
     }
 
     /// What the window comes to, in bit/s; no bound where levels hold.
@@ -287,8 +305,13 @@ impl Consumer for Weir {
         self.sender.pacing().or_else(|| self.fallback.pacing(flight))
     }
 
+    fn on_rest(&mut self, segments: Option<u64>) {
+        self.rest = segments;
+    }
+
     fn stamp(&mut self, _: u64, fields: &mut Fields) {
-        fields.set(self.slots.round_trip, round_trip_to_field(self.srtt));
+        let round_trip = self.left().map_or(round_trip_to_field(self.srtt), |left| ending_to_field(self.srtt, left));
+        fields.set(self.slots.round_trip, round_trip);
         // The least that a field says is a newcomer's.
         fields.set(self.slots.rate, self.sender.rate().map_or(1, |rate| to_field(rate.min(self.window_rate()))));
     }

@@ -10,6 +10,7 @@
 
 mod flow_set;
 mod level;
+mod parts;
 
 use super::hbhcm::{self, HbHcm};
 use super::ndnsieve::{self, NdnSieve};
@@ -21,10 +22,10 @@ use crate::error::SchemeError;
 use crate::fields::{Field, Fields, Slot};
 use crate::ids::{FaceId, FlowId};
 use crate::shaper::FaceView;
-use crate::shared::explicit::{lower, of_field, round_trip_of_field, to_field};
+use crate::shared::explicit::{end_of_field, lower, of_field, round_trip_of_field, to_field};
 use crate::shared::weir::{Slots, UNKNOWN};
 use crate::units::{Duration, Time};
-use level::Level;
+use level::{Level, Said};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -199,9 +200,10 @@ impl Weir {
     /// Counts a packet that leaves by `face`, of the flow whose Interest carries `told`; its pace.
     fn count(&mut self, face: FaceId, packet: (FlowId, u32), told: &Fields) -> Option<f64> {
         let pace = of_field(told.get(self.slots.rate));
-        let (rtt, tolerance) = (round_trip_of_field(told.get(self.slots.round_trip)), self.params.tolerance);
+        let (time, tolerance) = (told.get(self.slots.round_trip), self.params.tolerance);
         if let Some(link) = self.link(face) {
-            link.level.count(packet.0, f64::from(packet.1) * 8.0, pace, rtt, tolerance);
+            let said = Said { pace, rtt: round_trip_of_field(time), left: end_of_field(time) };
+            link.level.count(packet.0, f64::from(packet.1) * 8.0, &said, tolerance);
         }
         pace
     }

@@ -384,6 +384,7 @@ impl Fetcher {
             hop_limit: Packet::HOP_LIMIT,
             ..Packet::default()
         };
+        self.consumer.on_rest(self.rest());
         self.consumer.stamp(segment, &mut packet.fields);
         let event = SentEvent { segment, retransmission, flight: self.flight() };
         self.consumer.on_sent(&event, &mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace });
@@ -407,6 +408,12 @@ impl Fetcher {
         self.on_activity(now);
         self.in_flight = self.in_flight.saturating_add(1);
         Some(request)
+    }
+
+    /// Segments to be requested, for the first time or again; none if it is unknown how many there are.
+    fn rest(&self) -> Option<u64> {
+        let is_known = self.end < u64::from(NameId::WHOLE);
+        is_known.then(|| self.end.saturating_sub(self.segments.next()) + u64::from(self.segments.waiting()))
     }
 
     fn update_pacing(&mut self, now: Time, flight: &Flight) {

@@ -146,6 +146,19 @@ fn a_newcomer_sends_half_of_its_pace_for_a_round_trip() {
     assert_eq!(gaps, [Some(2000), Some(2000), Some(2000), Some(2000), Some(1000)]);
 }
 
+// 80 Data of 1000 B take 80 ms at 8 Mbit/s, two round trips.
+#[test]
+fn a_newcomer_that_is_done_within_two_round_trips_sends_at_all_of_its_pace() {
+    let gaps = [Some(79), Some(80), None].map(|rest| {
+        let mut consumer = Weir::new(&Params::default(), &mut Env { layout: &mut FieldLayout::new() });
+        let flight = Flight { in_flight: 1, srtt: Duration::from_millis(40), ..Flight::default() };
+        consumer.on_rest(rest);
+        told(&mut consumer, flight, 40, 8000);
+        consumer.pacing(&flight).map(|gap| gap.nanos() / 1000)
+    });
+    assert_eq!(gaps, [Some(1000), Some(2000), Some(2000)]);
+}
+
 // Levels allow 3 · 40 + 1 Data. Round trips are the least one all the time.
 #[test]
 fn a_mark_says_nothing_while_levels_are_told_and_no_queue_shows() {
@@ -166,4 +179,25 @@ fn a_level_of_less_than_a_data_in_four_seconds_is_none() {
     let gaps: Vec<_> = after(&[(8000, 0, 8000), (1, 0, 1), (1, 0, 1)]).iter().map(|(_, gap)| *gap).collect();
     assert_eq!(gaps[0], Some(2000));
     assert!(gaps[1].is_some_and(|gap| gap < 100_000), "the window paces: {gaps:?}");
+}
+
+// RTT 40 ms, 8 Mbit/s: a Data of 1000 B each ms, within the first round trip each 2 ms. With 20 Interests to come after this
+// one 40 ms are left, all of a round trip: 255. With 10 half: 1 + 127. With 21, or if that is unknown, nothing is said.
+#[test]
+fn the_interests_of_the_last_round_trip_say_what_is_left_of_it() {
+    let mut layout = FieldLayout::new();
+    let mut consumer = Weir::new(&Params::default(), &mut Env { layout: &mut layout });
+    let flight = Flight { in_flight: 1, srtt: Duration::from_millis(40), ..Flight::default() };
+    let says = |consumer: &mut Weir, rest| {
+        let mut stamped = Fields::default();
+        consumer.on_rest(rest);
+        consumer.stamp(1, &mut stamped);
+        let field = stamped.get(consumer.slots.round_trip);
+        (field & 0xff_ffff, field >> 24)
+    };
+    assert_eq!(says(&mut consumer, Some(0)), (0, 0), "without a pace");
+    consumer.on_rest(None);
+    told(&mut consumer, flight, 40, 8000);
+    let said = [Some(21), Some(20), Some(10), Some(0), None].map(|rest| says(&mut consumer, rest));
+    assert_eq!(said, [0, 255, 128, 1, 0].map(|left| (40_000, left)));
 }

@@ -25,6 +25,12 @@ impl FlowSet {
         is_new
     }
 
+    /// Whether a packet of the flow passed of late.
+    pub(super) fn has(&self, flow: FlowId) -> bool {
+        let (word, bit) = place(flow);
+        (self.now[word] | self.before[word]) & bit != 0
+    }
+
     /// Forgets a flow; whether it was there.
     pub(super) fn take(&mut self, flow: FlowId) -> bool {
         let (word, bit) = place(flow);

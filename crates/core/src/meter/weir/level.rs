@@ -1,8 +1,12 @@
 //! The level of one egress link, from what its packets say.
 
+mod counting;
+
 use super::Params;
 use super::flow_set::FlowSet;
+use super::parts::Parts;
 use crate::ids::FlowId;
+pub(super) use counting::Said;
 
 /// Seconds of a round trip before one is known.
 const FIRST_RTT: f64 = 0.1;
@@ -68,6 +72,12 @@ pub(super) struct Level {
     stated: FlowSet,
     /// Of these, in bit/s.
     others: f64,
+    /// Flows that have said that they end, and are not counted any more.
+    ending: FlowSet,
+    /// What each flow adds to the flows and the bound flows.
+    parts: Parts,
+    /// The time constant of what is counted, in s, in the last slot.
+    period: f64,
     /// Flows that asked for the first time a short while ago, and have not sent by a pace yet: how many, and which.
     new: f64,
     newcomers: FlowSet,
@@ -120,6 +130,9 @@ impl Level {
             unstated: FlowSet::default(),
             stated: FlowSet::default(),
             newcomers: FlowSet::default(),
+            ending: FlowSet::default(),
+            parts: Parts::default(),
+            period: FIRST_RTT,
             others: 0.0,
             new: 0.0,
             highest: 0.0,
@@ -130,40 +143,6 @@ impl Level {
             offered,
             slot,
             recorded: 0.0,
-        }
-    }
-
-    /// A packet of a flow whose pace is `pace` bit/s of Data in all, if it says: up to [`NO_PACE`] if it has none yet.
-    pub(super) fn count(&mut self, flow: FlowId, bits: f64, pace: Option<f64>, rtt: f64, tolerance: f64) {
-        self.slot.bits += bits;
-        self.slot.squares += bits * bits;
-        if rtt > 0.0 {
-            self.slot.times += rtt.min(LONGEST_RTT) * bits;
-            self.slot.timed += bits;
-        }
-        match pace.filter(|pace| *pace > NO_PACE) {
-            None => {
-                self.slot.others += bits;
-                self.unstated.saw(flow);
-            }
-            Some(pace) => {
-                self.stated.saw(flow);
-                self.arrive(flow, weight(pace / self.level, tolerance));
-                self.slot.highest = self.slot.highest.max(pace);
-                self.slot.flows += bits / pace;
-                self.slot.bound += bits / pace * weight(pace / self.level, tolerance);
-            }
-        }
-    }
-
-    /// A newcomer's first packet by a pace has come: from now on it counts as if it had been here for long, as what is
-    /// counted would take a time constant to see it.
-    fn arrive(&mut self, flow: FlowId, bound: f64) {
-        let pending = self.newcomers.count();
-        if self.newcomers.take(flow) {
-            self.new -= self.new / pending.max(1.0);
-            self.flows += 1.0;
-            self.bound += bound;
         }
     }
 
@@ -186,7 +165,12 @@ impl Level {
 
     /// What is free, for each of the flows that this link holds.
     fn wanted(&self) -> f64 {
-        self.free / (self.bound + self.unstated() + self.new).max(1.0 / MOST)
+        self.free / self.held()
+    }
+
+    /// Flows that this link holds.
+    fn held(&self) -> f64 {
+        (self.bound + self.unstated() + self.new).max(1.0 / MOST)
     }
 
     /// The level as flows may follow it whose own pace and round trip are not known.
@@ -245,6 +229,8 @@ impl Level {
         let unseen = 2.0 * if self.is_timed { time } else { time.max(FARTHEST) };
         self.new *= 1.0 - (elapsed / unseen).min(1.0);
         let gain = (elapsed / time).min(1.0);
+        self.period = time;
+        self.parts.fade(gain);
         self.highest = (self.highest * (1.0 - (elapsed / FORGET).min(1.0))).max(slot.highest);
         self.load += gain * (all / elapsed - self.load);
         self.recent += RECENT * (all / elapsed - self.recent);
@@ -254,7 +240,9 @@ impl Level {
         let most = self.stated.count();
         (self.flows, self.bound) = (self.flows.min(most), self.bound.min(most));
         let silent = (SILENT_BITS / self.level).max(SILENT_ROUND_TRIPS * self.rtt).min(SILENT.max(4.0 * time));
-        self.stated.pass(elapsed, silent.max(SILENT_SLOTS * elapsed));
+        let silent = silent.max(SILENT_SLOTS * elapsed);
+        self.stated.pass(elapsed, silent);
+        self.ending.pass(elapsed, silent);
         self.unstated.pass(elapsed, time);
         self.newcomers.pass(elapsed, unseen);
         // Within so many s flows hear of it and follow.
@@ -273,19 +261,6 @@ impl Level {
             // The level of a link that was free rose without bound.
             self.level = self.level.min(self.most);
         }
-    }
-}
-
-/// How much of its part a flow counts, from its pace over the level: all of it from 1 − tolerance on, and in proportion
-/// where something else holds it.
-fn weight(ratio: f64, tolerance: f64) -> f64 {
-    let (low, high) = (1.0 - 2.0 * tolerance, 1.0 - tolerance);
-    if ratio >= high {
-        1.0
-    } else if ratio <= low {
-        ratio
-    } else {
-        low + (ratio - low) / (high - low) * (1.0 - low)
     }
 }
 

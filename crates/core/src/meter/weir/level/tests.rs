@@ -1,11 +1,16 @@
 use super::*;
+use counting::weight;
 
 const C: f64 = 10e6;
+
+fn said(pace: Option<f64>, rtt: f64) -> Said {
+    Said { pace, rtt, left: None }
+}
 
 /// A slot of 10 ms with flows of (pace, bits), after which `offered` bits were offered since the start.
 fn slot(level: &mut Level, flows: &[(f64, f64)], offered: &mut u64, waiting: f64) {
     for (flow, &(pace, bits)) in (100..).zip(flows) {
-        level.count(FlowId(flow), bits, Some(pace), 0.02, 0.1);
+        level.count(FlowId(flow), bits, &said(Some(pace), 0.02), 0.1);
         *offered += bits as u64;
     }
     level.update(0.01, C, *offered, waiting, &Params::default());
@@ -129,7 +134,7 @@ fn flows_without_a_pace_get_no_more_than_a_level_each() {
     for _ in 0..3000 {
         let rest = ((C - pace) * 0.01).max(0.0);
         for flow in [7, 8] {
-            level.count(FlowId(flow), rest / 2.0, None, 0.0, 0.1);
+            level.count(FlowId(flow), rest / 2.0, &said(None, 0.0), 0.1);
         }
         offered += rest as u64;
         slot(&mut level, &[(pace, pace * 0.01)], &mut offered, 0.0);
@@ -154,7 +159,7 @@ fn growth_catch_up_and_least_set_what_flows_may_have() {
         let (mut level, mut offered) = (Level::new(C, 0), 0);
         for _ in 0..2000 {
             for flow in 0..10 {
-                level.count(FlowId(flow), each * 0.01, Some(each), 0.02, 0.1);
+                level.count(FlowId(flow), each * 0.01, &said(Some(each), 0.02), 0.1);
             }
             offered += (each * 0.1) as u64;
             level.update(0.01, C, offered, waiting, params);
@@ -186,7 +191,7 @@ fn growth_catch_up_and_least_set_what_flows_may_have() {
 fn who_states_too_little_counts_as_what_it_sends() {
     let (mut level, mut offered, mut pace) = (Level::new(C, 0), 0, 1e6);
     for _ in 0..3000 {
-        level.count(FlowId(2), 1e4, Some(2e3), 0.02, 0.1);
+        level.count(FlowId(2), 1e4, &said(Some(2e3), 0.02), 0.1);
         offered += 10_000;
         slot(&mut level, &[(pace, pace * 0.01); 2], &mut offered, 0.0);
         pace += 0.25 * (level.grant(FlowId(1), pace, 0.02, C, &Params::default()) - pace);
@@ -218,7 +223,7 @@ fn a_newcomer_lowers_the_level_at_once_and_counts_once() {
     level.grant(FlowId(7), NO_PACE, 0.0, C, &Params::default());
     assert!((level.level / 4.95e6 - 1.0).abs() < 1e-3 && level.new == 1.0, "{level:?}");
     for _ in 0..2 {
-        level.count(FlowId(7), 8528.0, Some(4.95e6), 0.02, 0.1);
+        level.count(FlowId(7), 8528.0, &said(Some(4.95e6), 0.02), 0.1);
         assert!((level.flows - 2.0).abs() < 1e-3 && (level.bound - 2.0).abs() < 1e-3 && level.new == 0.0);
     }
 }
@@ -250,7 +255,7 @@ fn flows_that_send_less_than_a_data_in_a_second_are_counted_over_more_than_one()
     for number in 0..86 * 60 {
         if number % 86 < 40 {
             for flow in 0..100 {
-                level.count(FlowId(flow), 8514.0 / 40.0, Some(9.9e3), 0.05, params.tolerance);
+                level.count(FlowId(flow), 8514.0 / 40.0, &said(Some(9.9e3), 0.05), params.tolerance);
                 offered += 213;
             }
         }
@@ -273,7 +278,7 @@ fn counts_are_means_of_fifty_packets_of_the_size_that_most_bits_have() {
         let mut level = Level::new(20e3, 0);
         level.level = 1e6;
         for bits in std::iter::repeat_n(256.0, interests).chain(std::iter::repeat_n(8000.0, data)) {
-            level.count(FlowId(1), bits, Some(1e5), 0.02, 0.1);
+            level.count(FlowId(1), bits, &said(Some(1e5), 0.02), 0.1);
         }
         level.update(0.01, 20e3, 0, 0.0, &Params::default());
         level.level = 1e6;
@@ -295,11 +300,101 @@ fn a_flow_of_which_interests_alone_pass_grows_until_they_fill_the_link() {
         due += pace * 0.01 / 8608.0;
         while due >= 1.0 {
             due -= 1.0;
-            level.count(FlowId(1), 256.0, Some(pace), 0.02, 0.1);
+            level.count(FlowId(1), 256.0, &said(Some(pace), 0.02), 0.1);
             offered += 256;
         }
         level.update(0.01, capacity, offered, 0.0, &Params::default());
         pace += 0.25 * ((level.told() / 1e3).floor() * 1e3 - pace);
     }
     assert!((1.5e6..1.7e6).contains(&pace), "{pace}");
+}
+
+/// Two flows, 100 and 101, that fill the link and are held by it.
+fn two_held() -> (Level, u64) {
+    let (mut level, mut offered) = (Level::new(C, 0), 0);
+    (level.level, level.flows, level.bound) = (4.95e6, 2.0, 2.0);
+    for _ in 0..2000 {
+        slot(&mut level, &[(4.95e6, 49_500.0); 2], &mut offered, 0.0);
+    }
+    assert!((level.flows - 2.0).abs() < 1e-3 && (level.bound - 2.0).abs() < 1e-3, "{level:?}");
+    assert!((level.level / 4.95e6 - 1.0).abs() < 1e-3 && (level.rtt - 0.02).abs() < 1e-6);
+    (level, offered)
+}
+
+/// A Data of a flow of 4.95 Mbit/s that sends its last Interest in so many s.
+fn ending(level: &mut Level, flow: u32, left: f64) {
+    level.count(FlowId(flow), 8528.0, &Said { left: Some(left), ..said(Some(4.95e6), 0.02) }, 0.1);
+}
+
+// Of two flows one says that it ends in 20 ms, the mean round trip: the other is one, and its level the target. The parts
+// in the table lag by less than a slot, a tenth.
+#[test]
+fn a_flow_that_ends_within_a_round_trip_leaves_its_part_to_others_at_once() {
+    let (mut level, _) = two_held();
+    ending(&mut level, 101, 0.021);
+    assert!((level.flows - 2.0).abs() < 1e-3, "not yet");
+    for left in [0.02, 0.01, 0.0] {
+        ending(&mut level, 101, left);
+        assert!((level.flows - 1.0).abs() < 0.1 && (level.bound - 1.0).abs() < 0.1, "{level:?}");
+        assert!((level.level / 9.9e6 - 1.0).abs() < 0.1 && level.stated.count() == 1.0, "{level:?}");
+    }
+}
+
+// 100 slots of 10 ms in which both send and one always says that it ends: it is not counted for one to two times the 40 ms
+// of silence, and then counts again until it has gone on without saying so.
+#[test]
+fn who_says_all_the_time_that_it_ends_takes_nothing_of_others_parts() {
+    let (mut level, mut offered) = two_held();
+    let mut most = 0.0f64;
+    for _ in 0..100 {
+        (0..6).for_each(|_| ending(&mut level, 101, 0.0));
+        offered += 6 * 8528;
+        slot(&mut level, &[(4.95e6, 49_500.0)], &mut offered, 0.0);
+        assert!(level.flows > 0.95, "{}", level.flows);
+        most = most.max(level.flows);
+    }
+    assert!(most <= 1.0 + 1e-9, "{most}: no more than those who do not say so");
+}
+
+// It ends and goes on in turn, or there are two of its name: each time it is back with what it had, and never more.
+#[test]
+fn a_flow_that_goes_on_after_its_end_counts_again_at_once() {
+    let (mut level, _) = two_held();
+    for _ in 0..50 {
+        ending(&mut level, 101, 0.0);
+        assert!((0.9..1.1).contains(&level.flows), "{level:?}");
+        level.count(FlowId(101), 8528.0, &said(Some(4.95e6), 0.02), 0.1);
+        assert!((1.9..2.1).contains(&level.flows) && (1.9..2.1).contains(&level.bound), "{level:?}");
+    }
+}
+
+// The end is lost on the way: it counts until it is silent, as before.
+#[test]
+fn a_flow_whose_end_was_lost_is_forgotten_once_it_is_silent() {
+    let (mut level, mut offered) = two_held();
+    slot(&mut level, &[(4.95e6, 49_500.0)], &mut offered, 0.0);
+    assert!(level.flows > 1.8, "{}", level.flows);
+    (0..11).for_each(|_| slot(&mut level, &[(4.95e6, 49_500.0)], &mut offered, 0.0));
+    assert!(level.flows <= 1.0, "{}", level.flows);
+    // The Interest again, a second later.
+    (0..100).for_each(|_| slot(&mut level, &[(4.95e6, 49_500.0)], &mut offered, 0.0));
+    let before = level.level;
+    ending(&mut level, 101, 0.0);
+    assert!((level.flows - 1.0).abs() < 0.01 && level.level == before, "{}", level.flows);
+}
+
+// Who is new and sends no longer than a round trip is a newcomer until its first Data by a pace, and then none: λ is back at
+// twice 4.95 Mbit/s.
+#[test]
+fn a_newcomer_that_ends_within_a_round_trip_lowers_the_level_for_one() {
+    let (mut level, mut offered) = (Level::new(C, 0), 0);
+    (level.level, level.flows, level.bound) = (9.9e6, 1.0, 1.0);
+    for _ in 0..2000 {
+        slot(&mut level, &[(9.9e6, 99_000.0)], &mut offered, 0.0);
+    }
+    level.grant(FlowId(7), NO_PACE, 0.0, C, &Params::default());
+    assert!((level.level / 4.95e6 - 1.0).abs() < 1e-2, "{level:?}");
+    ending(&mut level, 7, 0.01);
+    assert!((level.level / 9.9e6 - 1.0).abs() < 1e-2 && level.new == 0.0, "{level:?}");
+    assert!((level.flows - 1.0).abs() < 1e-2 && (level.bound - 1.0).abs() < 1e-2, "{level:?}");
 }
