@@ -80,7 +80,7 @@ const JITTER: f64 = 0.1;
 /// Then the mean of what leaves counts, of so many s.
 const SERVICE: f64 = 0.1;
 
-#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 struct Link {
     /// In bit/s: as the driver states it, or less if a backlog left slower.
     capacity: f64,

@@ -50,7 +50,7 @@ const LONGEST_TIME: f64 = 4.0;
 const LEAST_TIME: f64 = 1e-3;
 
 /// The level of one egress link.
-#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
+#[derive(Clone, Debug, ndnweir_state::Value)]
 pub(super) struct Level {
     /// In bit/s: the total rate that a flow on this link may have.
     pub(super) level: f64,

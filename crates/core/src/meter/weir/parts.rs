@@ -12,47 +12,37 @@ pub(super) struct Part {
 }
 
 /// Parts by flow. Numbers of flows follow each other, so that up to 256 have a place of their own; of those that share one
-/// none is taken for more than a flow.
-#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
-pub(super) struct Parts {
-    places: [Part; PLACES],
-    is_empty: bool,
-}
-
-impl Default for Parts {
-    fn default() -> Parts {
-        Parts { places: [Part::default(); PLACES], is_empty: true }
-    }
-}
+/// none is taken for more than a flow. A link without flows has no table.
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
+pub(super) struct Parts(Vec<Part>);
 
 impl Parts {
     /// A flow adds this.
     pub(super) fn add(&mut self, flow: FlowId, flows: f64, bound: f64) {
-        let part = &mut self.places[place(flow)];
+        if self.0.is_empty() {
+            self.0 = vec![Part::default(); PLACES];
+        }
+        let part = &mut self.0[place(flow)];
         part.flows += flows;
         part.bound += bound;
-        self.is_empty = false;
     }
 
     /// What a flow has added of late, and no more than a whole flow.
     pub(super) fn of(&self, flow: FlowId) -> Part {
-        let Part { flows, bound } = self.places[place(flow)];
+        let Part { flows, bound } = self.0.get(place(flow)).copied().unwrap_or_default();
         Part { flows: flows.min(1.0), bound: bound.min(1.0) }
     }
 
     /// A slot ends, and what was counted before loses this part of itself.
     pub(super) fn fade(&mut self, gain: f64) {
-        if self.is_empty {
-            return;
-        }
         let mut all = 0.0;
-        for part in &mut self.places {
+        for part in &mut self.0 {
             part.flows *= 1.0 - gain;
             part.bound *= 1.0 - gain;
             all += part.flows;
         }
         if all < NOTHING {
-            *self = Parts::default();
+            self.0 = Vec::new();
         }
     }
 }
