@@ -244,9 +244,7 @@ impl Meter for Weir {
             reports.on_data_in(event, ctx);
         }
         let (rate, soft) = (self.slots.rate, self.slots.soft);
-        let way = self.slots.round_trip;
         if event.local {
-            event.packet.fields.set(way, 0);
             event.packet.fields.set(rate, 0);
             event.packet.fields.set(soft, 0);
             return;
@@ -261,12 +259,10 @@ impl Meter for Weir {
         }
         if let Some(link) = self.link(event.face) {
             // The Interests of this flow load the other direction.
-            let (told, level) = (link.level.told(), link.level.level);
-            let lenient = link.level.told_to_interests();
+            let (told, level) = (link.level.told_to_interests(), link.level.level);
             // A flow takes as much less of this link than of those that its Data pass.
             let level = level / link.level.weight_of_interests().sqrt();
             lower(&mut event.packet.fields, rate, told);
-            lower(&mut event.packet.fields, way, lenient);
             soften(&mut event.packet.fields, soft, level);
         }
     }
@@ -276,7 +272,6 @@ impl Meter for Weir {
         let packet = (event.packet.name.flow, event.packet.size);
         let pace = self.count(event.face, packet, &event.interest_fields);
         if event.from_cache {
-            event.packet.fields.set(self.slots.round_trip, 0);
             event.packet.fields.set(self.slots.rate, 0);
             event.packet.fields.set(self.slots.soft, 0);
         }
@@ -289,7 +284,6 @@ impl Meter for Weir {
             let grant = link.level.grant(packet.0, pace, rtt, link.capacity, &params);
             let level = link.level.level;
             lower(&mut event.packet.fields, rate, grant);
-            lower(&mut event.packet.fields, self.slots.round_trip, grant);
             soften(&mut event.packet.fields, soft, level);
         }
     }

@@ -228,11 +228,7 @@ impl Strategy for Weir {
         if entry.hops.len() < 2 {
             return;
         }
-        let Some(level) = of_field(event.packet.fields.get(self.slots.round_trip))
-            .or_else(|| of_field(event.packet.fields.get(self.slots.rate)))
-        else {
-            return;
-        };
+        let Some(level) = of_field(event.packet.fields.get(self.slots.rate)) else { return };
         let soft = Some(event.packet.fields.get(self.slots.soft)).filter(|soft| *soft != UNKNOWN);
         let soft = soft.and_then(of_field).unwrap_or(level).min(level);
         let level = level - self.params.breadth * (level - soft);

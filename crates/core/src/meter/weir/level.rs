@@ -178,7 +178,7 @@ impl Level {
     /// The level for flows of which Interests pass here, and no Data: they may have somewhat more where Data fill the link,
     /// so that ways whose Data find room are taken before those that are full.
     pub(super) fn told_to_interests(&self) -> f64 {
-        self.told() / self.weight_of_interests()
+        self.told() * (1.0 / self.weight_of_interests()).min(LENIENT)
     }
 
     /// A newcomer's first packet by a pace has come: from now on it counts as if it had been here for long, as what is
