@@ -42,11 +42,6 @@ const FEW_PACKETS: f64 = 50.0;
 const FEW_BITS_OF_FLOW: f64 = 20e3;
 /// But of no more than so many s, the gap of Data at the lowest pace that counts.
 const LONGEST_TIME: f64 = 4.0;
-/// What flows may have over the level of a link that only their Interests pass, at most. Fitted, among 1, 1.15, 1.25, 1.5
-/// and without bound: more leaves less to those whose Data pass.
-const LENIENT: f64 = 1.15;
-/// The least part of another packet that an Interest counts as.
-const LEAST_WEIGHT: f64 = 1e-3;
 /// A slot's mean changes its time constant at most to this part of the constant.
 const LEAST_TIME: f64 = 1e-3;
 
@@ -81,8 +76,6 @@ pub(super) struct Level {
     /// Mean round-trip time in s, and whether a packet has told one.
     rtt: f64,
     is_timed: bool,
-    /// Bits of an Interest that leaves, the mean of the last some [`FEW_PACKETS`]; 0 before the first.
-    interest: f64,
     /// Bits of the packet that a bit is in, the mean over so many bits of late.
     size: f64,
     sized: f64,
@@ -132,7 +125,6 @@ impl Level {
             highest: 0.0,
             rtt: FIRST_RTT,
             is_timed: false,
-            interest: 0.0,
             size: FEW_BITS / FEW_PACKETS,
             sized: 0.0,
             offered,
@@ -162,23 +154,6 @@ impl Level {
                 self.slot.bound += bits / pace * weight(pace / self.level, tolerance);
             }
         }
-    }
-
-    /// An Interest of so many bits leaves.
-    pub(super) fn asks(&mut self, bits: f64) {
-        let gain = if self.interest > 0.0 { 1.0 / FEW_PACKETS } else { 1.0 };
-        self.interest += gain * (bits - self.interest);
-    }
-
-    /// What an Interest takes of the link over what the packets take that fill it: 1 where these are Interests.
-    pub(super) fn weight_of_interests(&self) -> f64 {
-        (self.interest / self.size).clamp(LEAST_WEIGHT, 1.0)
-    }
-
-    /// The level for flows of which Interests pass here, and no Data: they may have somewhat more where Data fill the link,
-    /// so that ways whose Data find room are taken before those that are full.
-    pub(super) fn told_to_interests(&self) -> f64 {
-        self.told() * (1.0 / self.weight_of_interests()).min(LENIENT)
     }
 
     /// A newcomer's first packet by a pace has come: from now on it counts as if it had been here for long, as what is

@@ -303,18 +303,3 @@ fn a_flow_of_which_interests_alone_pass_grows_until_they_fill_the_link() {
     }
     assert!((1.5e6..1.7e6).contains(&pace), "{pace}");
 }
-
-// Interests of 320 bits on a link whose bits come in packets of 8000: 0.04 of these. Its level of 10 Mbit/s may be exceeded
-// by what is at most. Once 320 bits is what packets have (400 kbit pass), an Interest is one of them.
-#[test]
-fn interests_find_somewhat_more_than_the_level_on_a_link_that_data_fill_and_the_level_where_they_fill_it() {
-    let (mut level, mut offered) = (Level::new(C, 0), 0);
-    level.asks(320.0);
-    assert!((level.weight_of_interests() - 0.04).abs() < 1e-12);
-    assert!((level.told_to_interests() - 11.5e6).abs() < 1e-3);
-    for _ in 0..1000 {
-        slot(&mut level, &[(1e6, 320.0); 10], &mut offered, 0.0);
-    }
-    assert!((level.weight_of_interests() - 1.0).abs() < 1e-3, "{level:?}");
-    assert!((level.told_to_interests() / level.told() - 1.0).abs() < 1e-3);
-}
