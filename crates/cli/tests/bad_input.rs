@@ -227,3 +227,61 @@ fn a_trace_that_was_not_written_is_not_said_to_be_there() {
     assert!(stderr(&done).contains("/dev/full"), "{}", stderr(&done));
     assert!(!common::stdout(&done).contains("packets: "), "{}", common::stdout(&done));
 }
+
+/// A scenario of a link, whose texts try to command a terminal.
+const HOSTILE: &str = r#"
+name = "it"
+about = "Red \u001B[31m\u001B[2J and \u202Eleft\u0007."
+[[link]]
+ends = ["A", "B"]
+rate = "10Mbps"
+delay = "1ms"
+queue = "10 packets"
+[[node]]
+names = ["A", "B"]
+[[producer]]
+name = "B"
+node = "B"
+prefix = "/p"
+[[consumer]]
+name = "A"
+node = "A"
+prefix = "/p"
+[run]
+duration = "100ms"
+"#;
+
+#[test]
+fn a_terminal_obeys_nothing_that_a_scenario_says() {
+    let dir = tempdir().unwrap();
+    let obeyed = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+    let vary = "[[vary]]\nkey = \"link.A-B.queue\"\nvalues = [[\"a\\u001B[2J\\n\\u202E\", \"20 packets\"]]\n";
+    for (name, text, coloured) in [
+        ("plain", HOSTILE.to_owned(), r"Red \u{1b}[31m\u{1b}[2J and \u{202e}left\u{7}."),
+        ("vary", format!("{HOSTILE}{vary}"), r"a\u{1b}[2J\u{a}\u{202e}"),
+    ] {
+        let file = dir.path().join(format!("{name}.toml"));
+        fs::write(&file, text).unwrap();
+        let mut command = ndnweir(dir.path());
+        command.args(["sim", file.to_str().unwrap(), "--scheme", "aimd", "--out", name]);
+        let text = common::stdout(&command.assert().success());
+        assert!(text.contains(coloured) && !text.contains(obeyed), "{text:?}");
+        let json = common::stdout(
+            &ndnweir(dir.path())
+                .args(["sim", file.to_str().unwrap(), "--scheme", "aimd", "--force", "--out", name, "--json"])
+                .assert()
+                .success(),
+        );
+        serde_json::from_str::<serde_json::Value>(&json).expect("JSON");
+        assert!(!json.contains(obeyed), "{json:?}");
+        // Colours are those of the table alone.
+        let text = common::stdout(&command.env("CLICOLOR_FORCE", "1").assert().success());
+        assert!(text.contains(coloured) && text.contains("\x1b[1m") && !text.contains("\x1b[31m\x1b[2J"), "{text:?}");
+    }
+    let file = dir.path().join("bad.toml");
+    for (from, to) in [("\"/p\"", r#""/p\u001B[2J\n\u202E""#), ("[run]", "[run]\nschemes = [\"a\\u001B[2J\\n\"]")] {
+        fs::write(&file, HOSTILE.replace(from, to)).unwrap();
+        let text = stderr(&ndnweir(dir.path()).args(["validate", file.to_str().unwrap()]).assert().code(2));
+        assert!(text.contains(r"\u{1b}[2J") && !text.contains(obeyed), "{text:?}");
+    }
+}

@@ -4,7 +4,7 @@ use super::checkpoints::{self, Kept, interrupted};
 use super::inputs::{changed_but_not_run, check, seeds};
 use super::repeat::repeat;
 use super::run_files::files;
-use super::{outcome, print, target};
+use super::{outcome, print_document, print_tables, target};
 use crate::args::SimArgs;
 use crate::failure::Failure;
 use crate::progress::Bar;
@@ -121,7 +121,7 @@ pub fn run(args: &SimArgs, cases: &[Case]) -> Result<(), Failure> {
         problems.push(error.to_string());
     }
     if args.run.output.json {
-        print(&results.to_summary())?;
+        print_document(&results.to_summary())?;
     } else if !args.run.output.quiet {
         let style = terminal::table_style(args.run.output.wide);
         let scenario = &results.cases[0].comparison.scenario;
@@ -130,7 +130,7 @@ pub fn run(args: &SimArgs, cases: &[Case]) -> Result<(), Failure> {
         let notes: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
         let page = out.join("report.html");
         let page = if page.is_file() { format!("report: {}\n", page.display()) } else { String::new() };
-        print(&format!("{about}\n\n{}\n{notes}{page}", results.table(style)))?;
+        print_tables(&format!("{about}\n\n"), &results.table(style), &format!("\n{notes}{page}"))?;
     }
     if partial {
         problems.push(format!("interrupted; {} holds the runs that were complete{remedy}", out.display()));

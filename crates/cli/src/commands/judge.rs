@@ -1,7 +1,7 @@
 //! `ndnweir judge`.
 
 use super::judge_plan::Plan;
-use super::{outcome, print, print_json, target};
+use super::{outcome, print, print_json, print_tables, target};
 use crate::failure::Failure;
 use crate::judge_args::{JudgeArgs, Shard};
 use crate::progress::Bar;
@@ -90,7 +90,8 @@ fn judge(args: &JudgeArgs, plan: Option<(&Path, &Plan)>) -> Result<(), Failure> 
         print_json(&text::json(&criteria, &judgement, &command, version))?;
     } else if !args.output.quiet {
         let note = note.map(|note| format!("note: {note}\n")).unwrap_or_default();
-        print(&format!("{}{note}{}", shown(&criteria, &judgement, args), last(&judgement, &out)))?;
+        let below = format!("{note}{}", last(&judgement, &out));
+        print_tables("", &shown(&criteria, &judgement, args), &below)?;
     }
     outcome(&problems)
 }
@@ -248,9 +249,10 @@ fn list(criteria: &[Criterion], args: &JudgeArgs) -> Result<(), Failure> {
         rows.push(Row { cells: cells.map(|text| (text, Tone::Plain)).into(), below: String::new() });
     }
     let table = TextTable { columns, rows }.render(terminal::table_style(args.output.wide));
-    print(&format!(
-        "{table}\nAbout {:.0} million packet-hops for a scheme with {} seeds. Criteria of section \"held out\" need --held-out SEED.\n",
+    let below = format!(
+        "\nAbout {:.0} million packet-hops for a scheme with {} seeds. Criteria of section \"held out\" need --held-out SEED.\n",
         all / 1e6,
         args.seeds
-    ))
+    );
+    print_tables("", &table, &below)
 }
