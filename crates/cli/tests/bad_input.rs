@@ -285,3 +285,30 @@ fn a_terminal_obeys_nothing_that_a_scenario_says() {
         assert!(text.contains(r"\u{1b}[2J") && !text.contains(obeyed), "{text:?}");
     }
 }
+
+#[test]
+fn a_scenario_whose_results_could_not_be_in_a_folder_of_its_name_is_rejected() {
+    let dir = tempdir().unwrap();
+    for name in [".", "..", ".hidden"] {
+        fs::write(dir.path().join("it.toml"), HOSTILE.replace("\"it\"", &format!("{name:?}"))).unwrap();
+        for command in ["validate", "sim"] {
+            rejects(dir.path(), &[command, "it.toml"], &["it.toml:2:8: ", "begins with a dot", "help: begin it with"]);
+        }
+    }
+    fs::write(dir.path().join("..toml"), HOSTILE.replace("name = \"it\"", "")).unwrap();
+    rejects(dir.path(), &["validate", "..toml"], &["begins with a dot", "help: add name ="]);
+}
+
+#[test]
+fn a_folder_for_results_that_cannot_be_made_is_known_before_the_work() {
+    let dir = tempdir().unwrap();
+    fs::write(dir.path().join("file"), "").unwrap();
+    // An hour is not simulated within the time that a test has.
+    let sim = ["sim", "dumbbell", "--scheme", "all", "--set", "run.duration=3600s", "--out"];
+    let long = "x".repeat(250);
+    for out in ["file/out", long.as_str()] {
+        rejects(dir.path(), &[&sim[..], &[out]].concat(), &[out]);
+    }
+    #[cfg(target_os = "linux")]
+    rejects(dir.path(), &[&sim[..], &["/proc/out"]].concat(), &["/proc"]);
+}
