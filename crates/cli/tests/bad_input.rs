@@ -312,3 +312,35 @@ fn a_folder_for_results_that_cannot_be_made_is_known_before_the_work() {
     #[cfg(target_os = "linux")]
     rejects(dir.path(), &[&sim[..], &["/proc/out"]].concat(), &["/proc"]);
 }
+
+#[test]
+fn a_negative_number_is_answered_with_a_remedy() {
+    let dir = tempdir().unwrap();
+    let mut lines = vec!["sim dumbbell --seeds -1"];
+    if cfg!(feature = "network") {
+        lines.push("route add /a 300 --cost -1");
+    }
+    for line in lines {
+        rejects(
+            dir.path(),
+            &line.split(' ').collect::<Vec<_>>(),
+            &["'-1'", "a negative number", "write one from 0 up"],
+        );
+    }
+}
+
+#[test]
+fn a_topology_may_begin_with_a_byte_order_mark() {
+    let dir = tempdir().unwrap();
+    fs::write(dir.path().join("it.txt"), "\u{feff}router\nA NA 1 2\nB NA 3 4\nlink\nA B 10Mbps 2 5ms 20\n").unwrap();
+    common::run(dir.path(), "validate it.txt").success();
+}
+
+#[test]
+fn an_error_quotes_a_short_part_of_a_very_long_value() {
+    let dir = tempdir().unwrap();
+    let rate = format!("rate = \"{}\"", "9".repeat(1_000_000));
+    fs::write(dir.path().join("it.toml"), HOSTILE.replace("rate = \"10Mbps\"", &rate)).unwrap();
+    let text = stderr(&common::run(dir.path(), "validate it.toml").code(2));
+    assert!(text.len() < 1000 && text.contains(&"9".repeat(60)) && text.contains("it.toml:6:"), "{}", text.len());
+}
