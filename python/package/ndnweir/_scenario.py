@@ -67,9 +67,8 @@ class Scenario:
 
     def link(self, a: str, b: str, *, delay: str, rate: str | None = None, **keys: object) -> None:
         """A link between two nodes; it has a ``rate`` or a ``trace``."""
-        if rate is not None:
-            keys = {"rate": rate, **keys}
-        self.add("link", ends=[a, b], delay=delay, **keys)
+        given = {} if rate is None else {"rate": rate}
+        self.add("link", ends=[a, b], **given, delay=delay, **keys)
 
     def producer(self, node: str, *, prefix: str, **keys: object) -> None:
         """A producer on a node; of several on one node, give each a ``name``."""

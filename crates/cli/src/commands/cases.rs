@@ -9,6 +9,7 @@ use crate::args::SimArgs;
 use crate::failure::Failure;
 use crate::progress::Bar;
 use crate::terminal;
+use ndnweir_core::plain;
 use ndnweir_lab::evaluation::grid::{Case, MAX_CASES, VaryError, cases, varied};
 use ndnweir_lab::experiment::{self, Experiment, Progress};
 use ndnweir_lab::results::{CaseResult, CaseResults, SeriesOf, shell_word};
@@ -31,7 +32,10 @@ pub fn of(source: &Source, name: &str, overrides: &[String], vary: &[String]) ->
         Err(VaryError::Scenario(problems)) => return Err(Failure::input(problems)),
         Err(VaryError::Text(why)) => return Err(Failure::Input(format!("--vary {why}"))),
         Err(VaryError::Twice(case)) => {
-            return Err(Failure::Input(format!("{name}: two cases are called \"{case}\"; give each value once")));
+            return Err(Failure::Input(format!(
+                "{name}: two cases are called \"{}\"; give each value once",
+                plain::line(&case)
+            )));
         }
         Err(VaryError::TooMany(count)) => {
             return Err(Failure::Input(format!("{name}: {count} cases; vary less, at most {MAX_CASES} can be")));
@@ -99,7 +103,7 @@ pub fn run(args: &SimArgs, cases: &[Case]) -> Result<(), Failure> {
         let mut comparison = match result {
             Ok(comparison) => comparison,
             Err(experiment::Error::Nothing) => return Ok(None),
-            Err(error) => return Err(Failure::Work(format!("case {}: {error}", case.name))),
+            Err(error) => return Err(Failure::Work(format!("case {}: {error}", plain::line(&case.name)))),
         };
         comparison.repeat = repeat(&args.run, &experiment.schemes, &case.set, &[]);
         Ok(Some(CaseResult { name: case.name.clone(), set: case.set.clone(), comparison }))

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::judge_args::{JudgeArgs, Shard};
 use crate::progress::Bar;
 use crate::terminal;
+use ndnweir_core::plain;
 use ndnweir_lab::criteria::{self, Criterion, Depth, Folder, Job, Jobs, Judgement, ReadOptions, Strength, text};
 use ndnweir_lab::experiment;
 use ndnweir_lab::jobs::{self, StoredResults};
@@ -122,6 +123,7 @@ fn list_jobs(jobs: &[Job], engine: &str, args: &JudgeArgs) -> Result<(), Failure
     }
     let line = |job: &Job| {
         let Job { key, criterion, cell, scheme, seed, cost } = job;
+        let cell = plain::line(cell);
         format!("{key}  {criterion}, {cell}; {scheme}, seed {seed}; {:.1} M packet-hops\n", *cost as f64 / 1e6)
     };
     print(&jobs.iter().map(line).collect::<String>())
@@ -193,7 +195,8 @@ fn shown(criteria: &[Criterion], judgement: &Judgement, args: &JudgeArgs) -> Str
     for (criterion, results) in criteria.iter().zip(&judgement.results) {
         let passed = |r: &criteria::CriterionResult| r.verdict == criteria::CriterionVerdict::Pass;
         if !results.iter().flatten().all(passed) {
-            out.push_str(&format!("\n{} {}\n\n", criterion.section, criterion.title));
+            let title = format!("{} {}", criterion.section, criterion.title);
+            out.push_str(&format!("\n{}\n\n", plain::line(&title)));
             out.push_str(&text::measures(criterion, results, &judgement.schemes, style));
         }
     }

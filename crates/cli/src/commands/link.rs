@@ -134,6 +134,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_was_dropped_for_want_of_memory_is_said_at_the_end() {
+        let line = |memory_drops| {
+            let counters = DirectionCounters { memory_drops, ..DirectionCounters::default() };
+            Counted { from: SocketAddr::from(([127, 0, 0, 1], 7001)), counters, undeliverable: 0 }.line(1.0)
+        };
+        assert!(line(3).contains("dropped (3 since 1048576 datagrams or 256 MiB were under way"), "{}", line(3));
+        assert!(!line(0).contains("MiB"));
+    }
+
+    #[test]
     fn queues_are_given_in_packets_bytes_or_bandwidth_delay_products() {
         let rate = Some(Rate::from_mbps(100.0));
         let limit = |text: &str| text.parse::<Queue>().unwrap().limit(rate, Duration::from_millis(10)).unwrap();
