@@ -65,6 +65,18 @@ def test_results_do_not_depend_on_threads(results: ndnweir.Results) -> None:
     assert again.runs.to_pydict() == results.runs.to_pydict()
 
 
+@pytest.mark.parametrize("seeds", [0, 1.5, True, [1.5], ["1"], [], [1, 1], [-1], None])
+def test_seeds_that_are_no_whole_numbers_are_rejected_with_a_remedy(seeds: object) -> None:
+    with pytest.raises(ndnweir.InputError, match="give"):
+        ndnweir.run("dumbbell", "bic", seeds=seeds, set=SHORT, progress=False)  # type: ignore[arg-type]
+
+
+def test_a_link_has_a_trace_in_place_of_a_rate() -> None:
+    scenario = ndnweir.Scenario("traced")
+    scenario.link("C", "P", delay="5ms", trace="cell.trace")
+    assert 'trace = "cell.trace"' in scenario.to_toml() and "rate" not in scenario.to_toml()
+
+
 def test_a_scenario_is_read_from_text_and_built_in_python() -> None:
     scenario = ndnweir.Scenario("two", duration="2s", start_jitter="5ms")
     for node in ("C", "R", "P"):

@@ -1,6 +1,6 @@
 //! How a command ends when it does not succeed.
 
-use crate::terminal::{label, say};
+use crate::terminal::say_error;
 use std::fmt::Display;
 use std::process::ExitCode;
 
@@ -41,11 +41,11 @@ impl Failure {
     pub fn report(self) -> ExitCode {
         match self {
             Failure::Input(message) => {
-                say(format_args!("{} {message}", label("error:")));
+                say_error(&message);
                 ExitCode::from(2)
             }
             Failure::Work(message) => {
-                say(format_args!("{} {message}", label("error:")));
+                say_error(&message);
                 ExitCode::from(1)
             }
             Failure::Closed => ExitCode::SUCCESS,

@@ -51,6 +51,12 @@ fn main() -> ExitCode {
         // "To pass '--flag' as a value, use '-- --flag'" does not help a user who mistyped a flag.
         if error.kind() == ErrorKind::UnknownArgument {
             error.remove(ContextKind::Suggested);
+            if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg)
+                && word.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+            {
+                let remedy = "no option takes a negative number here; write one from 0 up".into();
+                error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![remedy]));
+            }
         }
         if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
             && is_left_out(word)

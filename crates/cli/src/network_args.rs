@@ -4,6 +4,8 @@ use crate::run_args::RunArgs;
 use clap::Args;
 use ndnweir_core::units::{Bytes, Duration, Rate};
 use ndnweir_net::emulator::{Arq, BurstLoss, UDP_FRAMING};
+use ndnweir_scenario as scenario;
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -45,13 +47,13 @@ Examples:
   ndnweir link --rate 10Mbps --delay 10ms --queue '100 packets' --duration 60s --json")]
 pub struct LinkArgs {
     /// Rate of each direction, e.g. 100Mbps; without it only delay and loss apply
-    #[arg(long, value_name = "RATE", conflicts_with = "trace")]
+    #[arg(long, value_name = "RATE", conflicts_with = "trace", value_parser = rate)]
     pub rate: Option<Rate>,
     /// File that says when each direction can deliver 1504 bytes, in ms, one line each (mahimahi's format)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     /// One-way delay, e.g. 10ms
-    #[arg(long, default_value = "0ms", value_name = "TIME")]
+    #[arg(long, default_value = "0ms", value_name = "TIME", value_parser = delay)]
     pub delay: Duration,
     /// What may wait at each end, e.g. '100 packets', 250kB or 1BDP (rate times twice the delay)
     #[arg(long, default_value = "100 packets", value_name = "SIZE")]
@@ -66,7 +68,7 @@ pub struct LinkArgs {
     #[arg(long, value_name = "N,TIME,P", value_parser = arq)]
     pub arq: Option<Arq>,
     /// Extra delay of each datagram, uniform up to this; the order is kept
-    #[arg(long, default_value = "0ms", value_name = "TIME")]
+    #[arg(long, default_value = "0ms", value_name = "TIME", value_parser = jitter)]
     pub jitter: Duration,
     /// Bytes counted for each datagram in addition to its own: IP and UDP headers
     #[arg(long, default_value_t = UDP_FRAMING, value_name = "SIZE")]
@@ -114,6 +116,28 @@ impl FromStr for Queue {
         }
         text.parse().ok().filter(|b| *b > Bytes::ZERO).map(Queue::Bytes).ok_or_else(remedy)
     }
+}
+
+/// A quantity as far as links of scenarios can have it.
+fn within<T>(text: &str, check: impl Fn(&T) -> Result<(), String>, remedy: &str) -> Result<T, String>
+where
+    T: FromStr,
+    T::Err: Display,
+{
+    let value: T = text.parse().map_err(|error: T::Err| error.to_string())?;
+    check(&value).map(|()| value).map_err(|why| format!("{why}; {remedy}"))
+}
+
+fn rate(text: &str) -> Result<Rate, String> {
+    within(text, scenario::rate_check, scenario::RATE_HELP)
+}
+
+fn delay(text: &str) -> Result<Duration, String> {
+    within(text, scenario::delay_check, scenario::DELAY_HELP)
+}
+
+fn jitter(text: &str) -> Result<Duration, String> {
+    within(text, scenario::lag_check, scenario::LAG_HELP)
 }
 
 fn probability(text: &str) -> Result<f64, String> {
@@ -198,4 +222,22 @@ pub struct FwdArgs {
     /// Serve Prometheus metrics at this address
     #[arg(long, value_name = "ADDR:PORT")]
     pub metrics: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_have_the_rates_and_delays_that_scenarios_have() {
+        assert_eq!((rate("10Mbps"), delay("100s")), (Ok(Rate::from_mbps(10.0)), Ok(Duration::from_millis(100_000))));
+        for (error, part) in [
+            (rate("0Mbps").unwrap_err(), "carries nothing; write a rate from \"1kbps\""),
+            (rate("fast").unwrap_err(), "write"),
+            (delay("1000h").unwrap_err(), "absurdly long; write a delay from \"0ms\" to \"100s\""),
+            (jitter("3s").unwrap_err(), "too long; write a time from \"0ms\" to \"2s\""),
+        ] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
 }

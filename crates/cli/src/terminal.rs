@@ -1,6 +1,7 @@
 //! What standard output can show, and what is said on standard error.
 
 use anstream::{AutoStream, ColorChoice};
+use ndnweir_core::plain;
 use ndnweir_lab::text_table::TableStyle;
 use std::fmt::Display;
 use std::io::{IsTerminal, Write, stderr, stdout};
@@ -21,17 +22,22 @@ pub fn width() -> Option<usize> {
     columns.or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)).filter(|n| *n > 0))
 }
 
-/// A word at the start of a line on standard error, such as `error:`, in colour where there is any.
-pub fn label(word: &str) -> String {
-    let code = if word.starts_with("error") { "31" } else { "33" };
-    match AutoStream::choice(&stderr()) {
-        ColorChoice::Never => word.into(),
-        _ => format!("\x1b[1;{code}m{word}\x1b[0m"),
-    }
+/// Says what went wrong, after the word `error:`, in colour where there is any.
+pub fn say_error(what: &str) {
+    let label = match AutoStream::choice(&stderr()) {
+        ColorChoice::Never => "error:",
+        _ => "\x1b[1;31merror:\x1b[0m",
+    };
+    write(&format!("{label} {}", plain::lines(what)));
 }
 
-/// Writes a line on standard error. Where that cannot take it (it is closed, or its disk is full) nobody can be told, and
-/// what the line is about goes on.
+/// Writes a line on standard error; a terminal obeys nothing in it.
 pub fn say(line: impl Display) {
+    write(&plain::lines(&line.to_string()));
+}
+
+/// Where standard error cannot take a line (it is closed, or its disk is full) nobody can be told, and what the line is
+/// about goes on.
+fn write(line: &str) {
     let _ = stderr().write_all(format!("{line}\n").as_bytes());
 }

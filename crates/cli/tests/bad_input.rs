@@ -227,3 +227,120 @@ fn a_trace_that_was_not_written_is_not_said_to_be_there() {
     assert!(stderr(&done).contains("/dev/full"), "{}", stderr(&done));
     assert!(!common::stdout(&done).contains("packets: "), "{}", common::stdout(&done));
 }
+
+/// A scenario of a link, whose texts try to command a terminal.
+const HOSTILE: &str = r#"
+name = "it"
+about = "Red \u001B[31m\u001B[2J and \u202Eleft\u0007."
+[[link]]
+ends = ["A", "B"]
+rate = "10Mbps"
+delay = "1ms"
+queue = "10 packets"
+[[node]]
+names = ["A", "B"]
+[[producer]]
+name = "B"
+node = "B"
+prefix = "/p"
+[[consumer]]
+name = "A"
+node = "A"
+prefix = "/p"
+[run]
+duration = "100ms"
+"#;
+
+#[test]
+fn a_terminal_obeys_nothing_that_a_scenario_says() {
+    let dir = tempdir().unwrap();
+    let obeyed = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+    let vary = "[[vary]]\nkey = \"link.A-B.queue\"\nvalues = [[\"a\\u001B[2J\\n\\u202E\", \"20 packets\"]]\n";
+    for (name, text, coloured) in [
+        ("plain", HOSTILE.to_owned(), r"Red \u{1b}[31m\u{1b}[2J and \u{202e}left\u{7}."),
+        ("vary", format!("{HOSTILE}{vary}"), r"a\u{1b}[2J\u{a}\u{202e}"),
+    ] {
+        let file = dir.path().join(format!("{name}.toml"));
+        fs::write(&file, text).unwrap();
+        let mut command = ndnweir(dir.path());
+        command.args(["sim", file.to_str().unwrap(), "--scheme", "aimd", "--out", name]);
+        let text = common::stdout(&command.assert().success());
+        assert!(text.contains(coloured) && !text.contains(obeyed), "{text:?}");
+        let json = common::stdout(
+            &ndnweir(dir.path())
+                .args(["sim", file.to_str().unwrap(), "--scheme", "aimd", "--force", "--out", name, "--json"])
+                .assert()
+                .success(),
+        );
+        serde_json::from_str::<serde_json::Value>(&json).expect("JSON");
+        assert!(!json.contains(obeyed), "{json:?}");
+        // Colours are those of the table alone.
+        let text = common::stdout(&command.env("CLICOLOR_FORCE", "1").assert().success());
+        assert!(text.contains(coloured) && text.contains("\x1b[1m") && !text.contains("\x1b[31m\x1b[2J"), "{text:?}");
+    }
+    let file = dir.path().join("bad.toml");
+    for (from, to) in [("\"/p\"", r#""/p\u001B[2J\n\u202E""#), ("[run]", "[run]\nschemes = [\"a\\u001B[2J\\n\"]")] {
+        fs::write(&file, HOSTILE.replace(from, to)).unwrap();
+        let text = stderr(&ndnweir(dir.path()).args(["validate", file.to_str().unwrap()]).assert().code(2));
+        assert!(text.contains(r"\u{1b}[2J") && !text.contains(obeyed), "{text:?}");
+    }
+}
+
+#[test]
+fn a_scenario_whose_results_could_not_be_in_a_folder_of_its_name_is_rejected() {
+    let dir = tempdir().unwrap();
+    for name in [".", "..", ".hidden"] {
+        fs::write(dir.path().join("it.toml"), HOSTILE.replace("\"it\"", &format!("{name:?}"))).unwrap();
+        for command in ["validate", "sim"] {
+            rejects(dir.path(), &[command, "it.toml"], &["it.toml:2:8: ", "begins with a dot", "help: begin it with"]);
+        }
+    }
+    fs::write(dir.path().join("..toml"), HOSTILE.replace("name = \"it\"", "")).unwrap();
+    rejects(dir.path(), &["validate", "..toml"], &["begins with a dot", "help: add name ="]);
+}
+
+#[test]
+fn a_folder_for_results_that_cannot_be_made_is_known_before_the_work() {
+    let dir = tempdir().unwrap();
+    fs::write(dir.path().join("file"), "").unwrap();
+    // An hour is not simulated within the time that a test has.
+    let sim = ["sim", "dumbbell", "--scheme", "all", "--set", "run.duration=3600s", "--out"];
+    let long = "x".repeat(250);
+    for out in ["file/out", long.as_str()] {
+        rejects(dir.path(), &[&sim[..], &[out]].concat(), &[out]);
+    }
+    #[cfg(target_os = "linux")]
+    rejects(dir.path(), &[&sim[..], &["/proc/out"]].concat(), &["/proc"]);
+}
+
+#[test]
+fn a_negative_number_is_answered_with_a_remedy() {
+    let dir = tempdir().unwrap();
+    let mut lines = vec!["sim dumbbell --seeds -1"];
+    if cfg!(feature = "network") {
+        lines.push("route add /a 300 --cost -1");
+    }
+    for line in lines {
+        rejects(
+            dir.path(),
+            &line.split(' ').collect::<Vec<_>>(),
+            &["'-1'", "a negative number", "write one from 0 up"],
+        );
+    }
+}
+
+#[test]
+fn a_topology_may_begin_with_a_byte_order_mark() {
+    let dir = tempdir().unwrap();
+    fs::write(dir.path().join("it.txt"), "\u{feff}router\nA NA 1 2\nB NA 3 4\nlink\nA B 10Mbps 2 5ms 20\n").unwrap();
+    common::run(dir.path(), "validate it.txt").success();
+}
+
+#[test]
+fn an_error_quotes_a_short_part_of_a_very_long_value() {
+    let dir = tempdir().unwrap();
+    let rate = format!("rate = \"{}\"", "9".repeat(1_000_000));
+    fs::write(dir.path().join("it.toml"), HOSTILE.replace("rate = \"10Mbps\"", &rate)).unwrap();
+    let text = stderr(&common::run(dir.path(), "validate it.toml").code(2));
+    assert!(text.len() < 1000 && text.contains(&"9".repeat(60)) && text.contains("it.toml:6:"), "{}", text.len());
+}

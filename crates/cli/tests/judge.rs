@@ -112,6 +112,12 @@ fn a_plan_that_is_done_in_parts_gives_what_the_command_gives_at_once() {
 fn a_plan_of_another_build_or_of_other_criteria_is_rejected() {
     let dir = tempdir().unwrap();
     run(dir.path(), &format!("{FOUR} --plan plan.json")).success();
+    // The same command writes it again, but nothing else.
+    run(dir.path(), &format!("{FOUR} --plan plan.json")).success();
+    fs::write(dir.path().join("keep.toml"), "mine").unwrap();
+    let said = stderr(&run(dir.path(), &format!("{FOUR} --plan keep.toml")).code(2));
+    assert!(said.contains("--plan keep.toml: holds something else; name another file"), "{said}");
+    assert_eq!(fs::read_to_string(dir.path().join("keep.toml")).unwrap(), "mine");
     let text = fs::read_to_string(dir.path().join("plan.json")).unwrap();
     let plan: Value = serde_json::from_str(&text).unwrap();
     let (engine, key) = (plan["engine"].as_str().unwrap(), plan["jobs"][0]["key"].as_str().unwrap());

@@ -103,6 +103,25 @@ fn a_route_is_added_over_a_new_face_listed_and_removed() {
 }
 
 #[test]
+fn a_terminal_obeys_nothing_that_a_forwarder_says() {
+    let server = Server::start(OWNER);
+    server.run("route add /a 300").success();
+    let hostile = "udp4://\x1b]0;mine\x07\x1b[2J\r\n\u{9b}\u{202e}";
+    server.forwarder.lock().unwrap().faces.get_mut(&300).unwrap().remote_uri = hostile.into();
+    let obeyed = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+    for (line, lines) in [("face list", 4), ("face show 300", 14), ("route list", 2), ("face destroy 300", 1)] {
+        let text = stdout(&server.run(line).success());
+        assert!(text.contains(r"udp4://\u{1b}]0;mine\u{7}\u{1b}[2J\u{d}\u{a}\u{9b}\u{202e}"), "{line}: {text:?}");
+        assert!(!text.contains(obeyed) && text.lines().count() == lines, "{line}: {text:?}");
+    }
+    let server = Server::start(OWNER);
+    server.forwarder.lock().unwrap().faces.get_mut(&300).unwrap().remote_uri = hostile.into();
+    let text = stdout(&server.run("face show 300 --json").success());
+    assert!(!text.contains(obeyed), "{text:?}");
+    assert_eq!(serde_json::from_str::<Value>(&text).unwrap()["remote_uri"], hostile);
+}
+
+#[test]
 fn a_face_is_created_shown_and_destroyed() {
     let server = Server::start(OWNER);
     let made = server.json("face create udp4://192.0.2.9 --persistency permanent --mtu 1400");

@@ -91,6 +91,25 @@ fn a_comparison_of_two_folders_shows_both_and_leaves_them_alone() {
 }
 
 #[test]
+fn a_page_takes_the_place_of_nothing_but_a_page() {
+    let dir = tempdir().unwrap();
+    short(dir.path(), "a", "--scheme cubic").success();
+    fs::write(dir.path().join("keep.toml"), "mine").unwrap();
+    fs::write(dir.path().join("mine.html"), "<!doctype html>\n<p>mine").unwrap();
+    fs::write(dir.path().join("empty.html"), "").unwrap();
+    for out in ["a/summary.json", "a/report.html", "a/../a/series/links.csv"] {
+        rejects(dir.path(), &["report", "a", "a", "-o", out], &[out, "results in a have this name", "name another"]);
+    }
+    for out in ["keep.toml", "mine.html"] {
+        rejects(dir.path(), &["report", "a", "a", "-o", out], &[out, "holds something else; name another file"]);
+    }
+    rejects(dir.path(), &["report", "a", "a", "-o", "nowhere/page.html"], &["check that the folder exists"]);
+    for out in ["page.html", "page.html", "empty.html"] {
+        run(dir.path(), &format!("report a a -o {out}")).success();
+    }
+}
+
+#[test]
 fn damaged_folders_are_rejected_with_the_name_of_the_file_and_left_alone() {
     let dir = tempdir().unwrap();
     short(dir.path(), "out", "--scheme cubic").success();

@@ -115,6 +115,9 @@ fn a_sweep_is_drawn_with_its_tables_and_again_by_report() {
     assert!(page == fs::read_to_string(dir.path().join("out/report.html")).unwrap());
     run(dir.path(), "report out/runs.parquet --out else.html").success();
     assert!(page == fs::read_to_string(dir.path().join("else.html")).unwrap());
+    for out in ["out/runs.parquet", "out/sweep.json", "plan.toml"] {
+        rejects(dir.path(), &["report", "out", "--out", out], &[out, "holds something else; name another file"]);
+    }
     rejects(dir.path(), &["report", "out/consumers.parquet"], &["consumers.parquet"]);
     fs::write(dir.path().join("out/runs.parquet"), "PAR1").unwrap();
     rejects(dir.path(), &["report", "out"], &["runs.parquet"]);

@@ -78,6 +78,8 @@ fn a_file_comes_through_a_forwarder_as_it_was_and_is_counted() {
     let (status, _, stderr) = place.run("report trace.csv");
     assert_eq!(status, 0, "{stderr}");
     assert!(fs::read_to_string(place.path("trace.html")).unwrap().contains("<svg"));
+    let (status, _, stderr) = place.run("report trace.csv -o trace.csv");
+    assert!(status == 2 && stderr.contains("the command reads this file; name another"), "{stderr}");
 
     let (status, _, _) = place.run("get /t -q -o second --scheme bic --pace 0");
     assert!(status == 0 && place.is_same("second"));

@@ -41,6 +41,7 @@ pub mod fields;
 pub mod ids;
 pub mod meter;
 pub mod packet;
+pub mod plain;
 pub mod planner;
 pub mod queue;
 pub mod registry;

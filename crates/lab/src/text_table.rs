@@ -1,4 +1,6 @@
-//! Tables as plain text, fitted to a terminal.
+//! Tables as plain text, fitted to a terminal. Names come from files and other programs: a terminal obeys nothing in them.
+
+use ndnweir_core::plain;
 
 /// What the place can show where a table is printed; by default all columns and no colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,6 +24,11 @@ pub enum Tone {
     /// A failure or a value that needs attention.
     Bad,
 }
+
+/// The weight of headings.
+const BOLD: &str = "\x1b[1m";
+/// Ends a tone.
+const END: &str = "\x1b[0m";
 
 impl Tone {
     fn code(self) -> &'static str {
@@ -76,12 +83,23 @@ fn length(text: &str) -> usize {
 
 /// `text` with the escape sequence `code` around it.
 fn toned(text: &str, code: &str) -> String {
-    if code.is_empty() || text.is_empty() { text.into() } else { format!("{code}{text}\x1b[0m") }
+    if code.is_empty() || text.is_empty() { text.into() } else { format!("{code}{text}{END}") }
 }
 
 impl TextTable {
     /// The table, and below it which columns had no room.
     pub fn render(&self, style: TableStyle) -> String {
+        let shown = |cell: &str| plain::line(cell).into_owned();
+        let column = |column: &Column| Column { heading: shown(&column.heading), ..column.clone() };
+        let row = |row: &Row| Row {
+            cells: row.cells.iter().map(|(cell, tone)| (shown(cell), *tone)).collect(),
+            below: row.below.clone(),
+        };
+        let columns = self.columns.iter().map(column).collect();
+        TextTable { columns, rows: self.rows.iter().map(row).collect() }.render_plain(style)
+    }
+
+    fn render_plain(&self, style: TableStyle) -> String {
         let width = |i: usize| {
             let cells = self.rows.iter().filter_map(|r| r.cells.get(i)).map(|c| length(&c.0));
             cells.chain([length(&self.columns[i].heading)]).max().unwrap_or(0)
@@ -106,7 +124,7 @@ impl TextTable {
             }
             text + "\n"
         };
-        let bold = if style.colour { "\x1b[1m" } else { "" };
+        let bold = if style.colour { BOLD } else { "" };
         let mut out = line(&|i| (self.columns[i].heading.clone(), bold));
         out.push_str(&"─".repeat(total(&shown)));
         out.push('\n');
@@ -146,8 +164,24 @@ impl TextTable {
     }
 }
 
+/// `text` as [`plain::lines`] gives it, with the colours and weights of tables in it.
+pub fn plain_but_for_tones(text: &str) -> String {
+    let tones = [Tone::Best, Tone::Aside, Tone::Bad].map(Tone::code);
+    let codes = || tones.into_iter().chain([BOLD, END]);
+    let mut parts = text.split('\x1b');
+    let mut out = plain::lines(parts.next().unwrap_or_default()).into_owned();
+    for part in parts {
+        let part = format!("\x1b{part}");
+        let code = codes().find(|code| part.starts_with(code)).unwrap_or_default();
+        out.push_str(code);
+        out.push_str(&plain::lines(&part[code.len()..]));
+    }
+    out
+}
+
 /// The words of `text` in lines of at most `width` characters; a longer word has a line of its own.
 pub fn wrapped(text: &str, width: Option<usize>) -> Vec<String> {
+    let text = &*plain::lines(text);
     let Some(width) = width else { return vec![text.into()] };
     let mut lines: Vec<String> = vec![String::new()];
     for word in text.split_whitespace() {
@@ -211,5 +245,18 @@ mod tests {
             plain = plain.replace(code, "");
         }
         assert_eq!(plain, table.render(TableStyle::default()));
+    }
+
+    #[test]
+    fn a_terminal_obeys_nothing_in_a_cell_and_the_columns_stay_aligned() {
+        let mut table = table();
+        table.columns[1].heading = "mu\u{202e}".into();
+        table.rows[0].cells[0].0 = "a\x1b[2J\n\u{9b}".into();
+        table.rows[0].below = "b\x07".into();
+        let text = table.render(TableStyle { width: None, colour: true });
+        assert!(text.contains(r"a\u{1b}[2J\u{a}\u{9b}") && text.contains(r"mu\u{202e}"), "{text}");
+        assert!(text.contains(r"b\u{7}") && plain_but_for_tones(&text) == text, "{text}");
+        assert_eq!(text.lines().count(), 5, "{text}");
+        assert_eq!(plain_but_for_tones("\x1b[1mx\x1b[0m\x1b[1;5H\x1b"), "\x1b[1mx\x1b[0m\\u{1b}[1;5H\\u{1b}");
     }
 }

@@ -60,14 +60,20 @@ pub fn page(comparison: &Comparison, all: &[Aggregate], figures: &[Figure]) -> S
     document(&format!("{name} · ndnweir"), &body, &comparison.repeat.version)
 }
 
-/// What the browser enforces: nothing is loaded but what the page contains.
-const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
+/// How every page begins, by which one is told from other files.
+pub const PAGE_START: &str = concat!(
+    "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">",
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'",
+);
+
+/// What the browser enforces: nothing is loaded but what the page contains. [`PAGE_START`] has its beginning.
+const POLICY: &str = "; style-src 'unsafe-inline'; img-src data: blob:";
 
 /// A complete document around a body.
 pub fn document(title: &str, body: &str, version: &str) -> String {
     format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+        "{PAGE_START}{POLICY}\">\n\
          <title>{}</title>\n<style>{}</style></head>\n<body>{body}\n<footer>Written by ndnweir {}. Metrics are defined in docs/metrics.md; \
          the optimum is the max-min fair allocation of the long-lived flows over the next hops of the FIBs (routed) or over any paths (physical), \
          computed by linear programs, without losses, queues or start-up.</footer>\n\

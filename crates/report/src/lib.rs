@@ -37,6 +37,7 @@ mod topology;
 pub use cases::write_cases;
 pub use compare::compare;
 pub use fetch::fetches;
+pub use html::PAGE_START;
 pub use svg::Figure;
 pub use sweep::{NoSweep, sweep_figures, sweep_page};
 

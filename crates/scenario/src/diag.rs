@@ -1,9 +1,11 @@
 //! What is wrong with an input file, where, and what to do about it.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 
+use ndnweir_core::plain;
 use ndnweir_core::suggest::corrected_spelling;
 pub(crate) use ndnweir_core::suggest::nearest;
 use serde::Serialize;
@@ -58,12 +60,34 @@ pub struct Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.message)?;
+        // Values are quoted as they are in the file: in one line, and not whole if they are long.
+        write!(f, "{}: {}", self.place, plain::line(&shortened(&self.message)))?;
         if !self.help.is_empty() {
-            write!(f, "\n  help: {}", self.help)?;
+            write!(f, "\n  help: {}", plain::line(&shortened(&self.help)))?;
         }
         Ok(())
     }
+}
+
+/// `text` without most of the quoted values that are very long, in characters.
+fn shortened(text: &str) -> Cow<'_, str> {
+    const LONG: usize = 200;
+    const LEFT: usize = 60;
+    // Of what has quotes in it, parts are outside.
+    const WHOLE: usize = 4000;
+    if text.len() <= LONG {
+        return text.into();
+    }
+    let part = |(i, part): (usize, &str)| match (i % 2, part.chars().nth(LONG)) {
+        (1, Some(_)) => format!("{}…", part.chars().take(LEFT).collect::<String>()),
+        _ => part.to_owned(),
+    };
+    let mut short = text.split('"').enumerate().map(part).collect::<Vec<_>>().join("\"");
+    if let Some((at, _)) = short.char_indices().nth(WHOLE) {
+        short.truncate(at);
+        short.push('…');
+    }
+    short.into()
 }
 
 /// Everything found wrong with one input, in the order of its lines; never empty.
@@ -173,6 +197,18 @@ mod tests {
         let list = found.check().unwrap_err().list;
         let messages: Vec<&str> = list.iter().map(|finding| finding.message.as_str()).collect();
         assert_eq!(messages, ["x", "y", "z"]);
+    }
+
+    #[test]
+    fn a_quoted_value_is_in_one_line_and_cut_if_it_is_very_long() {
+        let said = |value: &str| {
+            Problems::one(Location::whole("a"), format!("no rate in \"{value}\""), "write \"5Mbps\"").to_string()
+        };
+        assert_eq!(said("x\x1b[2J\ny"), "a: no rate in \"x\\u{1b}[2J\\u{a}y\"\n  help: write \"5Mbps\"");
+        let long = said(&"9".repeat(1_000_000));
+        assert_eq!(long, format!("a: no rate in \"{}…\"\n  help: write \"5Mbps\"", "9".repeat(60)));
+        assert!(said(&"9\"".repeat(1_000_000)).len() < 5000);
+        assert!(said(&"é".repeat(200)).contains(&"é".repeat(200)));
     }
 
     #[test]

@@ -37,10 +37,16 @@ pub(super) struct DirectionTable {
     present: Vec<String>,
 }
 
-pub(super) const RATE_HELP: &str = "write a rate from \"1kbps\" to \"10Tbps\"";
-pub(super) const DELAY_HELP: &str = "write a delay from \"0ms\" to \"100s\"";
+/// The remedy for what [`rate_check`] rejects.
+pub const RATE_HELP: &str = "write a rate from \"1kbps\" to \"10Tbps\"";
+/// The remedy for what [`delay_check`] rejects.
+pub const DELAY_HELP: &str = "write a delay from \"0ms\" to \"100s\"";
 
-pub(super) fn rate_check(&rate: &Rate) -> Result<(), String> {
+/// Whether a link can have this rate.
+///
+/// # Errors
+/// Why not.
+pub fn rate_check(&rate: &Rate) -> Result<(), String> {
     match rate {
         Rate::ZERO => Err("a link at rate zero carries nothing".into()),
         r if r < Rate::from_bps(1_000) => Err(format!("{r} is less than 1kbps")),
@@ -49,7 +55,11 @@ pub(super) fn rate_check(&rate: &Rate) -> Result<(), String> {
     }
 }
 
-pub(super) fn delay_check(&delay: &Duration) -> Result<(), String> {
+/// Whether a link can have this one-way delay.
+///
+/// # Errors
+/// Why not.
+pub fn delay_check(&delay: &Duration) -> Result<(), String> {
     if delay <= Duration::from_millis(100_000) { Ok(()) } else { Err(format!("{delay} is absurdly long")) }
 }
 
@@ -64,10 +74,14 @@ const FIELDS: [(&str, FieldChange); 4] = [
     ("largest", FieldChange::Largest),
 ];
 
-const LAG_HELP: &str = "write a time from \"0ms\" to \"2s\"";
+/// The remedy for what [`lag_check`] rejects.
+pub const LAG_HELP: &str = "write a time from \"0ms\" to \"2s\"";
 
-/// The simulator keeps both kinds of extra delay together in 32 bits of nanoseconds.
-fn lag_check(&lag: &Duration) -> Result<(), String> {
+/// Whether packets can have an extra delay of up to this: links keep all kinds of it together in 32 bits of nanoseconds.
+///
+/// # Errors
+/// Why not.
+pub fn lag_check(&lag: &Duration) -> Result<(), String> {
     if lag <= Duration::from_millis(2_000) { Ok(()) } else { Err(format!("{lag} is too long")) }
 }
 

@@ -41,6 +41,7 @@ pub mod tree;
 
 pub use component_files::component_file;
 pub use diag::{Diagnostic, Location, Problems};
+pub use direction::{DELAY_HELP, LAG_HELP, RATE_HELP, delay_check, lag_check, rate_check};
 pub use files_read::{ELSEWHERE, is_here};
 pub use model::*;
 pub use order::compare as compare_names;

@@ -173,7 +173,10 @@ impl Source {
 
     fn topology_of(name: &str, text: String, files: FilesRead) -> Source {
         let at = Location::whole(name);
-        let stem = Path::new(name).file_stem().map_or("topology".into(), |s| s.to_string_lossy().into_owned());
+        let stem = stem(name);
+        // Which is hidden for a file that is, and is never `.`.
+        let stem = stem.trim_start_matches('.');
+        let stem = if stem.is_empty() { "topology" } else { stem };
         let clean: String =
             stem.chars().take(64).map(|c| if super::is_name(&c.to_string()) { c } else { '-' }).collect();
         let about = format!("The topology {name} with a gravity-like demand and default settings.");
@@ -227,9 +230,8 @@ impl Source {
         mtu::check(&network, &settings.run, largest, &whole, &found);
         found.check()?;
         let text = |key: &str| root.get(key).and_then(Item::as_text).map(str::to_string);
-        let stem = Path::new(&self.name).file_stem().map(|s| s.to_string_lossy().into_owned());
         let mut scenario = Scenario {
-            name: text("name").or(stem).unwrap_or_default(),
+            name: text("name").unwrap_or_else(|| stem(&self.name)),
             about: text("about").unwrap_or_default(),
             source: self.name.clone(),
             nodes: network.nodes,
@@ -256,16 +258,30 @@ impl Source {
     }
 }
 
+/// What a scenario without a name of its own is called.
+fn stem(file: &str) -> String {
+    Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// `.` and `..` would be other folders than that of the results, which has the scenario's name.
+const NO_FOLDER: &str = "a scenario whose name begins with a dot has no visible folder for its results";
+
 /// The outermost keys.
 fn check_root(root: &Table, name: &str, found: &Findings) {
     let at = Location::at(&name.into(), 1, 1);
     let fields = Fields::new(root, "the scenario", &at, found);
-    if fields.get::<String>("name").is_some_and(|n| !super::is_name(&n)) {
-        fields.error(
+    match fields.get::<String>("name") {
+        Some(text) if !super::is_name(&text) => fields.error(
             "name",
             "name: this is not a valid name",
             "use letters, digits, '_', '-', '.' and '+', at most 64",
-        );
+        ),
+        Some(text) if text.starts_with('.') => fields.error("name", NO_FOLDER, "begin it with a letter or a digit"),
+        // `..toml` is called `.` then.
+        None if root.get("name").is_none() && stem(name).starts_with('.') => {
+            fields.error("name", NO_FOLDER, "add name = \"NAME\", or give the file another one");
+        }
+        _ => {}
     }
     fields.get::<String>("about");
     fields.item("overlay");
@@ -295,7 +311,8 @@ fn check_root(root: &Table, name: &str, found: &Findings) {
 pub(super) fn read_text(path: &Path, shown: &str) -> Result<String, Problems> {
     let fail = |message: String, help: &str| Err(Problems::one(Location::whole(shown), message, help));
     match ndnweir_files::read(path, MAX_FILE as u64).map(String::from_utf8) {
-        Ok(Ok(text)) => Ok(text),
+        // Some editors begin a file with a byte order mark.
+        Ok(Ok(text)) => Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
         Ok(Err(error)) => {
             let before = error.as_bytes().iter().take(error.utf8_error().valid_up_to());
             let line = 1 + before.filter(|&&b| b == b'\n').count();

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import index
 from pathlib import Path
 
 from . import _native
@@ -111,7 +112,10 @@ def run(
         if isinstance(seeds, bool) or not 1 <= seeds <= 10_000_000:
             raise InputError(f"seeds={seeds}: give how many, from 1 on, or which, such as [3, 7]")
         seeds = range(1, seeds + 1)
-    numbers = [int(seed) for seed in seeds]
+    try:
+        numbers = [index(seed) for seed in seeds]
+    except TypeError:
+        raise InputError(f"seeds={seeds!r}: give how many, from 1 on, or which, such as [3, 7]") from None
     if not numbers or len(dict.fromkeys(numbers)) < len(numbers) or any(not 0 <= seed < 2**64 for seed in numbers):
         raise InputError("seeds: give one or more whole numbers from 0 up, each once")
     if threads is not None and not 1 <= threads <= 1024:

@@ -65,9 +65,10 @@ class Scenario:
         """A node."""
         self.add("node", name=name, **keys)
 
-    def link(self, a: str, b: str, *, rate: str, delay: str, **keys: object) -> None:
-        """A link between two nodes."""
-        self.add("link", ends=[a, b], rate=rate, delay=delay, **keys)
+    def link(self, a: str, b: str, *, delay: str, rate: str | None = None, **keys: object) -> None:
+        """A link between two nodes; it has a ``rate`` or a ``trace``."""
+        given = {} if rate is None else {"rate": rate}
+        self.add("link", ends=[a, b], **given, delay=delay, **keys)
 
     def producer(self, node: str, *, prefix: str, **keys: object) -> None:
         """A producer on a node; of several on one node, give each a ``name``."""

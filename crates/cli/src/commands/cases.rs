@@ -4,11 +4,12 @@ use super::checkpoints::{self, Kept, interrupted};
 use super::inputs::{changed_but_not_run, check, seeds};
 use super::repeat::repeat;
 use super::run_files::files;
-use super::{outcome, print, target};
+use super::{outcome, print_document, print_tables, target};
 use crate::args::SimArgs;
 use crate::failure::Failure;
 use crate::progress::Bar;
 use crate::terminal;
+use ndnweir_core::plain;
 use ndnweir_lab::evaluation::grid::{Case, MAX_CASES, VaryError, cases, varied};
 use ndnweir_lab::experiment::{self, Experiment, Progress};
 use ndnweir_lab::results::{CaseResult, CaseResults, SeriesOf, shell_word};
@@ -31,7 +32,10 @@ pub fn of(source: &Source, name: &str, overrides: &[String], vary: &[String]) ->
         Err(VaryError::Scenario(problems)) => return Err(Failure::input(problems)),
         Err(VaryError::Text(why)) => return Err(Failure::Input(format!("--vary {why}"))),
         Err(VaryError::Twice(case)) => {
-            return Err(Failure::Input(format!("{name}: two cases are called \"{case}\"; give each value once")));
+            return Err(Failure::Input(format!(
+                "{name}: two cases are called \"{}\"; give each value once",
+                plain::line(&case)
+            )));
         }
         Err(VaryError::TooMany(count)) => {
             return Err(Failure::Input(format!("{name}: {count} cases; vary less, at most {MAX_CASES} can be")));
@@ -99,7 +103,7 @@ pub fn run(args: &SimArgs, cases: &[Case]) -> Result<(), Failure> {
         let mut comparison = match result {
             Ok(comparison) => comparison,
             Err(experiment::Error::Nothing) => return Ok(None),
-            Err(error) => return Err(Failure::Work(format!("case {}: {error}", case.name))),
+            Err(error) => return Err(Failure::Work(format!("case {}: {error}", plain::line(&case.name)))),
         };
         comparison.repeat = repeat(&args.run, &experiment.schemes, &case.set, &[]);
         Ok(Some(CaseResult { name: case.name.clone(), set: case.set.clone(), comparison }))
@@ -121,7 +125,7 @@ pub fn run(args: &SimArgs, cases: &[Case]) -> Result<(), Failure> {
         problems.push(error.to_string());
     }
     if args.run.output.json {
-        print(&results.to_summary())?;
+        print_document(&results.to_summary())?;
     } else if !args.run.output.quiet {
         let style = terminal::table_style(args.run.output.wide);
         let scenario = &results.cases[0].comparison.scenario;
@@ -130,7 +134,7 @@ pub fn run(args: &SimArgs, cases: &[Case]) -> Result<(), Failure> {
         let notes: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
         let page = out.join("report.html");
         let page = if page.is_file() { format!("report: {}\n", page.display()) } else { String::new() };
-        print(&format!("{about}\n\n{}\n{notes}{page}", results.table(style)))?;
+        print_tables(&format!("{about}\n\n"), &results.table(style), &format!("\n{notes}{page}"))?;
     }
     if partial {
         problems.push(format!("interrupted; {} holds the runs that were complete{remedy}", out.display()));

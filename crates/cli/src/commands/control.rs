@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use ndnweir_control::controller::config::ControlConfig;
 use ndnweir_control::controller::run::{ControlError, ask, start};
 use ndnweir_control::controller::status::{Counts, DecisionStatus, LinkStatus, Status};
+use ndnweir_core::plain;
 use std::path::Path;
 use std::time::Duration;
 
@@ -86,14 +87,37 @@ fn text(status: &Status) -> String {
     ));
     lines.push(format!("{orders} orders: {switches} switches, {rejected} rejected"));
     lines.extend(status.decisions.iter().take(SHOWN).map(decision_line));
-    lines.join("\n")
+    // What a controller says of a router is in one line, whatever is in it.
+    lines.iter().map(|line| plain::line(line)).collect::<Vec<_>>().join("\n")
 }
 
 fn show(args: &ControlStatusArgs) -> Result<(), Failure> {
     let remedy = "is the controller running, with `listen` at this address?";
     let status = ask(args.address, PATIENCE).map_err(|why| Failure::Work(format!("{why} ({remedy})")))?;
     match args.json {
-        true => super::print(&format!("{}\n", serde_json::to_string_pretty(&status).map_err(Failure::work)?)),
+        true => super::print_document(&format!("{}\n", serde_json::to_string_pretty(&status).map_err(Failure::work)?)),
         false => super::print(&format!("{}\n", text(&status))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_a_controller_says_of_a_router_is_one_line() {
+        let router = json!({ "name": "west\nrogue\x1b[2J", "address": "", "state": "lost" });
+        let counts: serde_json::Map<_, _> =
+            ["signals", "sieved", "unknown", "without_shunt", "not_better", "held", "switches", "orders", "rejected"]
+                .map(|name| (name.to_owned(), json!(0)))
+                .into_iter()
+                .collect();
+        let status = json!({
+            "leads": false, "election": 1, "dry_run": false, "scheme": "x", "uptime": 1.0, "routers": [router],
+            "links": [], "counts": counts, "decisions": [],
+        });
+        let text = text(&serde_json::from_value(status).unwrap());
+        assert!(text.contains("\n  west\\u{a}rogue\\u{1b}[2J"), "{text}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::inputs::{changed_but_not_run, load, seeds};
 use super::repeat::words;
-use super::{outcome, print, target};
+use super::{outcome, print_document, print_tables, target};
 use crate::failure::Failure;
 use crate::network_args::{EmulateArgs, NOISE};
 use crate::progress::Bar;
@@ -63,13 +63,14 @@ pub fn run(args: &EmulateArgs) -> Result<(), Failure> {
         problems.push(error.to_string());
     }
     if args.run.output.json {
-        print(&comparison.to_summary())?;
+        print_document(&comparison.to_summary())?;
     } else if !args.run.output.quiet {
         let style = terminal::table_style(args.run.output.wide);
         notes.extend(comparison.scenario.notes.iter().chain(&comparison.repeat.notes).cloned());
         let notes: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
         let (all, report) = (results::table(&comparison, Sort::Given, style), out.join("report.html"));
-        print(&format!("{all}\n{}\n{notes}report: {}\n", table(&rows, style), report.display()))?;
+        let below = format!("\n{notes}report: {}\n", report.display());
+        print_tables("", &format!("{all}\n{}", table(&rows, style)), &below)?;
     }
     let stored = format!("{} holds the runs that were complete", out.display());
     match (ended, partial) {

@@ -1,11 +1,12 @@
 //! `ndnweir judge`.
 
 use super::judge_plan::Plan;
-use super::{outcome, print, print_json, target};
+use super::{outcome, print, print_json, print_tables, target};
 use crate::failure::Failure;
 use crate::judge_args::{JudgeArgs, Shard};
 use crate::progress::Bar;
 use crate::terminal;
+use ndnweir_core::plain;
 use ndnweir_lab::criteria::{self, Criterion, Depth, Folder, Job, Jobs, Judgement, ReadOptions, Strength, text};
 use ndnweir_lab::experiment;
 use ndnweir_lab::jobs::{self, StoredResults};
@@ -90,7 +91,8 @@ fn judge(args: &JudgeArgs, plan: Option<(&Path, &Plan)>) -> Result<(), Failure> 
         print_json(&text::json(&criteria, &judgement, &command, version))?;
     } else if !args.output.quiet {
         let note = note.map(|note| format!("note: {note}\n")).unwrap_or_default();
-        print(&format!("{}{note}{}", shown(&criteria, &judgement, args), last(&judgement, &out)))?;
+        let below = format!("{note}{}", last(&judgement, &out));
+        print_tables("", &shown(&criteria, &judgement, args), &below)?;
     }
     outcome(&problems)
 }
@@ -121,6 +123,7 @@ fn list_jobs(jobs: &[Job], engine: &str, args: &JudgeArgs) -> Result<(), Failure
     }
     let line = |job: &Job| {
         let Job { key, criterion, cell, scheme, seed, cost } = job;
+        let cell = plain::line(cell);
         format!("{key}  {criterion}, {cell}; {scheme}, seed {seed}; {:.1} M packet-hops\n", *cost as f64 / 1e6)
     };
     print(&jobs.iter().map(line).collect::<String>())
@@ -192,7 +195,8 @@ fn shown(criteria: &[Criterion], judgement: &Judgement, args: &JudgeArgs) -> Str
     for (criterion, results) in criteria.iter().zip(&judgement.results) {
         let passed = |r: &criteria::CriterionResult| r.verdict == criteria::CriterionVerdict::Pass;
         if !results.iter().flatten().all(passed) {
-            out.push_str(&format!("\n{} {}\n\n", criterion.section, criterion.title));
+            let title = format!("{} {}", criterion.section, criterion.title);
+            out.push_str(&format!("\n{}\n\n", plain::line(&title)));
             out.push_str(&text::measures(criterion, results, &judgement.schemes, style));
         }
     }
@@ -248,9 +252,10 @@ fn list(criteria: &[Criterion], args: &JudgeArgs) -> Result<(), Failure> {
         rows.push(Row { cells: cells.map(|text| (text, Tone::Plain)).into(), below: String::new() });
     }
     let table = TextTable { columns, rows }.render(terminal::table_style(args.output.wide));
-    print(&format!(
-        "{table}\nAbout {:.0} million packet-hops for a scheme with {} seeds. Criteria of section \"held out\" need --held-out SEED.\n",
+    let below = format!(
+        "\nAbout {:.0} million packet-hops for a scheme with {} seeds. Criteria of section \"held out\" need --held-out SEED.\n",
         all / 1e6,
         args.seeds
-    ))
+    );
+    print_tables("", &table, &below)
 }

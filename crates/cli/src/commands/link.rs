@@ -9,7 +9,8 @@ use crate::terminal::say;
 use ndnweir_core::queue::Limit;
 use ndnweir_core::units::{Bytes, Duration, Rate};
 use ndnweir_net::emulator::{
-    DirectionCounters, EmulatedDirection, EmulatedNetwork, Emulator, End, RateTrace, TraceError,
+    DirectionCounters, EmulatedDirection, EmulatedNetwork, Emulator, End, MAX_BYTES_IN_FLIGHT, MAX_IN_FLIGHT,
+    RateTrace, TraceError,
 };
 use serde_json::{Value, json};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -100,6 +101,7 @@ impl Counted {
             "datagrams": self.counters.queue.data_packets,
             "bits": self.counters.queue.data_bits,
             "dropped": self.drops(),
+            "dropped_for_memory": self.counters.memory_drops,
             "lost": self.counters.propagation.lost,
             "undeliverable": self.undeliverable,
             "mean_queue_ms": self.mean_queue_ms(),
@@ -107,8 +109,15 @@ impl Counted {
     }
 
     fn line(&self, elapsed: f64) -> String {
+        let memory = match self.counters.memory_drops {
+            0 => String::new(),
+            drops => format!(
+                " ({drops} since {MAX_IN_FLIGHT} datagrams or {} MiB were under way, the most that are kept)",
+                MAX_BYTES_IN_FLIGHT >> 20
+            ),
+        };
         format!(
-            "{}: {} datagrams, {:.2} Mbit/s, {} dropped, {} lost, {} undeliverable, mean queue {:.1} ms\n",
+            "{}: {} datagrams, {:.2} Mbit/s, {} dropped{memory}, {} lost, {} undeliverable, mean queue {:.1} ms\n",
             self.from,
             self.counters.queue.data_packets,
             self.counters.queue.data_bits as f64 / 1e6 / elapsed,
@@ -123,6 +132,16 @@ impl Counted {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_dropped_for_want_of_memory_is_said_at_the_end() {
+        let line = |memory_drops| {
+            let counters = DirectionCounters { memory_drops, ..DirectionCounters::default() };
+            Counted { from: SocketAddr::from(([127, 0, 0, 1], 7001)), counters, undeliverable: 0 }.line(1.0)
+        };
+        assert!(line(3).contains("dropped (3 since 1048576 datagrams or 256 MiB were under way"), "{}", line(3));
+        assert!(!line(0).contains("MiB"));
+    }
 
     #[test]
     fn queues_are_given_in_packets_bytes_or_bandwidth_delay_products() {

@@ -54,6 +54,8 @@ mod watchers;
 
 use crate::args::Command;
 use crate::failure::Failure;
+use ndnweir_core::plain;
+use ndnweir_lab::text_table::plain_but_for_tones;
 use std::io::Write;
 
 /// Runs the command.
@@ -114,8 +116,17 @@ fn use_threads(threads: Option<u16>) {
     }
 }
 
-/// Writes `text` to standard output.
+/// Writes `text` to standard output; a terminal obeys nothing in it.
 fn print(text: &str) -> Result<(), Failure> {
+    write(&plain::lines(text))
+}
+
+/// Writes tables, in colour where there are any, with the text above and below them to standard output.
+fn print_tables(above: &str, tables: &str, below: &str) -> Result<(), Failure> {
+    write(&format!("{}{}{}", plain::lines(above), plain_but_for_tones(tables), plain::lines(below)))
+}
+
+fn write(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)
@@ -131,5 +142,10 @@ fn outcome(problems: &[String]) -> Result<(), Failure> {
 
 /// Writes `value` to standard output as JSON.
 fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
-    print(&format!("{value:#}\n"))
+    print_document(&format!("{value:#}\n"))
+}
+
+/// Writes a JSON document to standard output.
+fn print_document(text: &str) -> Result<(), Failure> {
+    write(&plain::json(text))
 }

@@ -1,7 +1,10 @@
-//! What a command writes is kept apart: no file that it reads, no two outputs in one, none over the results.
+//! What a command writes is kept apart: no file that it reads, no two outputs in one, none over the results, and no page
+//! or plan over what is none.
 
 use crate::failure::Failure;
 use ndnweir_lab::results::FILES;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The files that a command is going to write, with the options that name them.
@@ -26,6 +29,24 @@ impl Outputs {
         match self.all.iter().find(|(_, path)| replaced(path)) {
             Some((option, path)) => {
                 Err(Failure::Input(format!("{option} {}: the command reads this file; name another", path.display())))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that what is there already, if anything, was written by the same command before: it begins with `start`.
+    pub(super) fn only_over(&self, start: &str) -> Result<(), Failure> {
+        let begins = |path: &Path| {
+            let mut head = vec![0; start.len()];
+            let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
+            read.is_ok() && head == start.as_bytes()
+        };
+        // Devices keep nothing, and in an empty file there is nothing to lose.
+        let is_kept = |path: &Path| path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > 0);
+        match self.all.iter().find(|(_, path)| is_kept(path) && !begins(path)) {
+            Some((option, path)) => {
+                let path = path.display();
+                Err(Failure::Input(format!("{option} {path}: holds something else; name another file, or delete it")))
             }
             None => Ok(()),
         }

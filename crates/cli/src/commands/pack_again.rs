@@ -5,6 +5,7 @@ use super::pack::{Repeatable, top};
 use super::print;
 use crate::failure::Failure;
 use crate::pack_args::RepeatArgs;
+use ndnweir_core::plain;
 use ndnweir_lab::jobs::engine;
 use ndnweir_lab::pack::{INPUTS, MANIFEST, Manifest, RESULTS, differences, files_at, inside, unpack};
 use ndnweir_lab::results::shell_word;
@@ -35,13 +36,11 @@ pub fn run(args: &RepeatArgs) -> Result<(), Failure> {
     let wanted = command.results();
     let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
     let shown: Vec<String> = manifest.command.iter().map(|word| shell_word(word)).collect();
-    // A word may have anything in it that a terminal obeys.
-    let plain = |text: &str| text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect::<String>();
-    let shown = plain(&shown.join(" "));
-    print(&format!("{}: {shown}\n", args.archive.display()))?;
+    let shown = shown.join(" ");
+    print(&format!("{}: {}\n", args.archive.display(), plain::line(&shown)))?;
     let own = engine(env!("CARGO_PKG_VERSION")).map_err(Failure::work)?;
     let other = (own != manifest.packed_by).then(|| {
-        let (theirs, platform) = (plain(&manifest.packed_by), plain(&manifest.platform));
+        let (theirs, platform) = (plain::line(&manifest.packed_by), plain::line(&manifest.platform));
         format!("note: packed by another build, {theirs} on {platform}; this is {own}\n")
     });
     print(other.as_deref().unwrap_or_default())?;

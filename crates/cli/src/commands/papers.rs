@@ -1,7 +1,7 @@
 //! `ndnweir papers`.
 
 use super::target::{self, Target};
-use super::{outcome, print, print_json};
+use super::{outcome, print, print_json, print_tables};
 use crate::args::PapersArgs;
 use crate::failure::Failure;
 use crate::progress::Bar;
@@ -82,18 +82,12 @@ fn one(
     if !args.output.json && !args.output.quiet {
         let report = out.join("report.html");
         let style = terminal::table_style(args.output.wide);
-        print(&format!(
-            "{}\n{}\n\n{}\n{}\n{}\n{note}{}: {}; seeds 1 to {}; report: {}\n\n",
-            paper.title,
-            paper.citation,
-            text::table(&judged, style),
-            text::readings(paper, &judged, style),
-            text::summary(paper, &judged, style),
-            paper.name,
-            text::tally(&judged),
-            args.seeds,
-            report.display()
-        ))?;
+        let above = format!("{}\n{}\n\n", paper.title, paper.citation);
+        let tables =
+            [text::table(&judged, style), text::readings(paper, &judged, style), text::summary(paper, &judged, style)];
+        let (tally, seeds) = (text::tally(&judged), args.seeds);
+        let below = format!("\n{note}{}: {tally}; seeds 1 to {seeds}; report: {}\n\n", paper.name, report.display());
+        print_tables(&above, &tables.join("\n"), &below)?;
     }
     Ok(text::json(paper, &judged, &command, version))
 }

@@ -5,6 +5,7 @@ use super::transfer::{connect, duration, name, waiter};
 use crate::failure::Failure;
 use crate::terminal::say;
 use crate::transfer_args::PutArgs;
+use ndnweir_core::plain;
 use ndnweir_net::client::{Registration, RegistrationError, SessionEvent};
 use ndnweir_net::face_uri::FaceUri;
 use ndnweir_net::mgmt::LOCALHOP;
@@ -89,5 +90,5 @@ fn failure(error: &PublishError, forwarder: &FaceUri) -> Failure {
         }
         _ => "",
     };
-    Failure::work(format!("{error}{remedy}"))
+    Failure::work(format!("{}{remedy}", plain::line(&error.to_string())))
 }

@@ -6,7 +6,7 @@ use super::outputs::Outputs;
 use super::repeat::repeat;
 use super::run_files::{RunFile, files, may_create};
 use super::watchers::{self, Watchers};
-use super::{cases, outcome, print, target};
+use super::{cases, outcome, print_document, print_tables, target};
 use crate::args::SimArgs;
 use crate::failure::Failure;
 use crate::terminal;
@@ -64,10 +64,14 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
         }
     }
     if args.run.output.json {
-        print(&comparison.to_summary())?;
+        print_document(&comparison.to_summary())?;
     } else if !args.run.output.quiet {
         notes.extend(comparison.scenario.notes.iter().cloned());
-        print(&summary(&comparison, &experiment, args, &notes, (&out, &written)))?;
+        let style = terminal::table_style(args.run.output.wide);
+        let about = format!("{}: {}", comparison.scenario.name, comparison.scenario.description);
+        let above = format!("{}\n\n", wrapped(&about, style.width).join("\n"));
+        let below = below(&comparison, &experiment, &notes, (&out, &written));
+        print_tables(&above, &table(&comparison, args.sort, style), &below)?;
     }
     if comparison.partial {
         problems.push(format!("interrupted; {} holds the runs that were complete{remedy}", out.display()));
@@ -77,17 +81,14 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     outcome(&problems)
 }
 
-fn summary(
+/// What is said below the table.
+fn below(
     comparison: &Comparison,
     experiment: &Experiment,
-    args: &SimArgs,
     notes: &[String],
     (out, written): (&Path, &[RunFile<'_>]),
 ) -> String {
-    let style = terminal::table_style(args.run.output.wide);
-    let about = format!("{}: {}", comparison.scenario.name, comparison.scenario.description);
-    let mut text = format!("{}\n\n", wrapped(&about, style.width).join("\n"));
-    text.push_str(&table(comparison, args.sort, style));
+    let mut text = String::new();
     if let Some(stand_ins) = stand_ins(&experiment.schemes) {
         text.push_str(&format!("\n{stand_ins}\n"));
     }

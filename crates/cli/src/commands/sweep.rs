@@ -4,6 +4,7 @@ use super::{print, print_json};
 use crate::failure::Failure;
 use crate::progress::Bar;
 use crate::sweep_args::SweepArgs;
+use ndnweir_core::plain;
 use ndnweir_lab::jobs::engine;
 use ndnweir_lab::results::tables::Table;
 use ndnweir_lab::sweep::{Job, Plan, PlanOptions, Sweep, merge};
@@ -114,7 +115,7 @@ fn list(sweep: &Sweep<'_>, wanted: &[usize], engine: &str, args: &SweepArgs) -> 
     }
     let line = |job: &Job| {
         let Job { key, experiment, case, scheme, seed, cost } = job;
-        let case = if case.is_empty() { String::new() } else { format!(", {case}") };
+        let case = if case.is_empty() { String::new() } else { format!(", {}", plain::line(case)) };
         format!("{key}  {experiment}{case}; {scheme}, seed {seed}; {:.1} M packet-hops\n", *cost as f64 / 1e6)
     };
     print(&jobs.into_iter().map(line).collect::<String>())

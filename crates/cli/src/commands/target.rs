@@ -22,7 +22,10 @@ pub struct Target {
 /// never the same, every folder with results is another's.
 pub fn choose(named: Option<&Path>, default: PathBuf, command: Option<&str>, force: bool) -> Result<Target, Failure> {
     let first = named.map_or_else(|| default.clone(), Path::to_path_buf);
-    let target = |folder: PathBuf, note, replaces| Ok(Target { folder, note, replaces, force });
+    let target = |folder: PathBuf, note, replaces| {
+        results::may_begin(&folder).map_err(Failure::input)?;
+        Ok(Target { folder, note, replaces, force })
+    };
     let again = |folder: &Path| {
         (force || command.is_some_and(|command| results::command(folder).as_deref() == Some(command)))
             .then(|| format!("{}: replaces earlier results", folder.display()))

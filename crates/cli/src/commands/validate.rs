@@ -3,6 +3,7 @@
 use super::{print, print_json};
 use crate::args::ValidateArgs;
 use crate::failure::Failure;
+use ndnweir_core::plain;
 use ndnweir_lab::evaluation::grid::Case;
 use ndnweir_lab::experiment;
 use ndnweir_scenario::Scenario;
@@ -20,7 +21,7 @@ pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
             let case = |case: &Case| json!({ "name": case.name, "set": case.set, "scenario": case.scenario });
             return print_json(&json!({ "cases": cases.iter().map(case).collect::<Vec<_>>() }));
         }
-        let names: String = cases.iter().map(|case| format!("case: {}\n", case.name)).collect();
+        let names: String = cases.iter().map(|case| format!("case: {}\n", plain::line(&case.name))).collect();
         return print(&format!("{}: valid in {} cases\n{names}", args.scenario, cases.len()));
     }
     let scenario = super::inputs::load(&args.scenario, &args.overrides)?;

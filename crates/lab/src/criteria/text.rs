@@ -6,6 +6,7 @@ use super::verdict::{CellResult, CriterionResult, CriterionVerdict};
 use crate::evaluation::number;
 use crate::results::{Summary, significant};
 use crate::text_table::{Column, Row, TableStyle, TextTable, Tone};
+use ndnweir_core::plain;
 use serde_json::{Value, json};
 
 /// The names of criteria in headings: their sections, or their names if several criteria have the same section.
@@ -124,7 +125,7 @@ pub fn measures(
     let mut text = TextTable { columns, rows }.render(style);
     for (scheme, result) in schemes.iter().zip(results) {
         if let Some(result) = result.as_ref().filter(|r| r.verdict == CriterionVerdict::NotApplicable) {
-            text.push_str(&format!("{scheme}: not applicable: {}\n", result.reason));
+            text.push_str(&format!("{scheme}: not applicable: {}\n", plain::line(&result.reason)));
         }
     }
     text

@@ -49,6 +49,8 @@ pub struct Combination {
     pub name: String,
     /// The overrides for these values.
     pub set: Vec<String>,
+    /// Where these are written, in the same order; empty for those of a command line.
+    pub places: Vec<Location>,
     /// The position in `tiers` of the key that contains the values; of several keys, the largest position.
     pub tier: usize,
 }
@@ -124,7 +126,7 @@ pub fn variation(text: &str) -> Result<Variation, VariationError> {
     }
     let one = |value: &String| {
         let name = value.trim().to_owned();
-        Combination { set: vec![format!("{key}={name}")], name, tier: 0 }
+        Combination { set: vec![format!("{key}={name}")], name, ..Combination::default() }
     };
     Ok(Variation(values.iter().map(one).collect()))
 }
@@ -136,7 +138,7 @@ fn values(item: &Item, keys: &[String], tier: usize, found: &Findings) -> Vec<Co
     };
     let one = |item: &Item| {
         let own = matches!(item.value, Value::List(_));
-        let values: Vec<String> = texts(item, found).into_iter().map(|v| v.0).collect();
+        let (values, places): (Vec<String>, Vec<Location>) = texts(item, found).into_iter().unzip();
         let name = values.first()?.clone();
         let named = usize::from(own && values.len() == keys.len() + 1);
         if own && values.len() != keys.len() + named {
@@ -144,9 +146,10 @@ fn values(item: &Item, keys: &[String], tier: usize, found: &Findings) -> Vec<Co
             found.error(&item.at, message, "write one for each key, before them a name if you like, or one for all");
             return None;
         }
-        let value = |i: usize| if own { &values[i + named] } else { &name };
-        let set = keys.iter().enumerate().map(|(i, key)| format!("{key}={}", value(i))).collect();
-        Some(Combination { name, set, tier })
+        let value = |i: usize| if own { i + named } else { 0 };
+        let set = keys.iter().enumerate().map(|(i, key)| format!("{key}={}", values[value(i)])).collect();
+        let places = (0..keys.len()).map(|i| places[value(i)].clone()).collect();
+        Some(Combination { name, set, places, tier })
     };
     list.iter().filter_map(one).collect()
 }
@@ -163,6 +166,7 @@ pub fn combinations(variations: &[Variation]) -> Vec<Combination> {
                     name => format!("{name}, {}", value.name),
                 },
                 set: before.set.iter().chain(&value.set).cloned().collect(),
+                places: before.places.iter().chain(&value.places).cloned().collect(),
                 tier: before.tier.max(value.tier),
             })
         };
@@ -221,13 +225,26 @@ pub fn cases(
     set: &[String],
     combinations: Vec<Combination>,
 ) -> Result<Vec<Case>, Problems> {
-    let one = |Combination { name, set: more, .. }| {
+    let one = |Combination { name, set: more, places, .. }: Combination| {
+        let written: Vec<(String, Location)> = more.iter().cloned().zip(places).collect();
         let set: Vec<String> = set.iter().cloned().chain(more).collect();
         let mut source = source.clone();
-        apply_overrides(&mut source, &set)?;
-        Ok(Case { name, file: file.to_owned(), set, scenario: source.validate()? })
+        let scenario = apply_overrides(&mut source, &set).and_then(|()| source.validate());
+        Ok(Case { name, file: file.to_owned(), set, scenario: scenario.map_err(|p| placed(p, &written))? })
     };
     combinations.into_iter().map(one).collect()
+}
+
+/// The same problems; those of overrides that a file has are where it has them, not on a command line.
+pub fn placed(mut problems: Problems, written: &[(String, Location)]) -> Problems {
+    for problem in &mut problems.list {
+        let Some(text) = problem.place.source.strip_prefix("--set ").map(str::to_owned) else { continue };
+        if let Some((_, at)) = written.iter().find(|(known, _)| *known == text) {
+            problem.message = format!("{text}: {}", problem.message);
+            problem.place = at.clone();
+        }
+    }
+    problems
 }
 
 /// Reports an error if an experiment has more than [`MAX_CASES`] cases.

@@ -5,6 +5,7 @@ use super::model::Paper;
 use super::verdict::{Judged, LITERAL, PaperVerdict};
 use crate::evaluation::number;
 use crate::text_table::{Column, Row, TableStyle, TextTable, Tone};
+use ndnweir_core::plain;
 use serde_json::{Value, json};
 
 /// `{paper, claims, readings, entries, repeat}`, in `summary.json` and with `--json`: it does not depend on the machine
@@ -151,13 +152,13 @@ pub fn readings(paper: &Paper, judged: &[Judged], style: TableStyle) -> String {
         if list.is_empty() {
             continue;
         }
-        out.push_str(&format!("Readings of: {}\n  literal: {}\n", choice.open, choice.literal));
+        let about = format!("Readings of: {}\n  literal: {}\n", choice.open, choice.literal);
+        out.push_str(&plain::lines(&about));
         for r in &list {
             let fitted = if r.fitted.is_empty() { "nothing".into() } else { r.fitted.join(", ") };
-            out.push_str(&format!(
-                "  {}: {}; {}; settings tried: {}; fitted to: {fitted}\n",
-                r.id, r.about, r.why, r.settings
-            ));
+            let about =
+                format!("  {}: {}; {}; settings tried: {}; fitted to: {fitted}\n", r.id, r.about, r.why, r.settings);
+            out.push_str(&plain::lines(&about));
         }
         let names = ["entry", "published", LITERAL].into_iter().chain(list.iter().map(|r| r.id.as_str()));
         let column = |(i, heading): (usize, &str)| Column {

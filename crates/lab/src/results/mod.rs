@@ -36,7 +36,7 @@ pub use flows::{FlowsInfo, FlowsRun, SizeClassRun, Slowdown};
 pub use folder::{FILES, File, MAX_FOLDERS, command, free_folder, may_write, numbered, read, replace_files};
 pub(crate) use folder::{WRITING, io_error, sibling};
 pub use json::{Document, parse_document};
-pub use new_folder::{NewFolder, write_folder};
+pub use new_folder::{NewFolder, may_begin, write_folder};
 pub use nodes::NodeRun;
 pub(crate) use number::text as number_text;
 pub use number::{mean_sd, significant};

@@ -119,6 +119,21 @@ impl Drop for NewFolder {
     }
 }
 
+/// Checks that a folder can be written at `dir`, before long work: tries, and leaves nothing.
+///
+/// # Errors
+/// As [`NewFolder::begin`].
+pub fn may_begin(dir: &Path) -> Result<(), Error> {
+    let whole = std::path::absolute(dir).map_err(io_error(dir, "name another folder"))?;
+    let missing: Vec<&Path> = whole.ancestors().skip(1).take_while(|parent| !parent.exists()).collect();
+    let begun = NewFolder::begin(dir).map(drop);
+    // Only empty ones can be removed: another process may have begun in them.
+    for parent in missing {
+        let _ = fs::remove_dir(parent);
+    }
+    begun
+}
+
 /// Writes a result folder of files in memory.
 ///
 /// # Errors
@@ -156,6 +171,17 @@ mod tests {
         assert!(error.contains("series/links.csv") && error.contains("1 of 2 files"), "{error}");
         assert_eq!(names(&root.path().join("out")), ["series", "summary.json"]);
         assert!(names(&root.path().join("out/series")).is_empty());
+    }
+
+    #[test]
+    fn whether_a_folder_can_be_written_is_known_before_and_leaves_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("file"), "").unwrap();
+        may_begin(&root.path().join("a/b/out")).unwrap();
+        for bad in ["file/out", "file", &"x".repeat(250)] {
+            may_begin(&root.path().join(bad)).unwrap_err();
+        }
+        assert_eq!(names(root.path()), ["file"]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! looked at.
 
 use crate::evaluation::ExperimentGrid;
-use crate::evaluation::grid::{cases, combinations, variations};
+use crate::evaluation::grid::{cases, combinations, placed, variations};
 use crate::evaluation::lists::{numbers, tables, texts};
 use crate::experiment::choose;
 use ndnweir_scenario::diag::Findings;
@@ -127,6 +127,10 @@ fn seeds(item: &Item, found: &Findings) -> Vec<u64> {
         found.error(&item.at, "seeds are whole numbers from 0 up, each once", help);
     }
     match (&item.value, list.as_slice()) {
+        (Value::List(all), _) if all.is_empty() => {
+            found.error(&item.at, "no seeds: nothing would be run", help);
+            Vec::new()
+        }
         (Value::List(_), _) => list,
         (_, [count @ 1..=10_000_000]) => (1..=*count).collect(),
         _ => {
@@ -170,7 +174,8 @@ impl Reader<'_> {
             self.found.error(at, message, format!("at most {MAX_CASES}; vary less, or divide it"));
             return None;
         }
-        let set: Vec<String> = set.into_iter().map(|s| s.0).chain(self.options.set.iter().cloned()).collect();
+        let own_set = set;
+        let set: Vec<String> = own_set.iter().map(|s| s.0.clone()).chain(self.options.set.iter().cloned()).collect();
         let cases = self.source(&file, &place).and_then(|source| {
             let cases = cases(&source, &file, &set, grid);
             self.files.borrow_mut().extend(source.files());
@@ -179,7 +184,7 @@ impl Reader<'_> {
         let cases = match cases {
             Ok(cases) => cases,
             Err(problems) => {
-                self.found.add(problems);
+                self.found.add(placed(problems, &own_set));
                 return None;
             }
         };
@@ -264,7 +269,14 @@ mod tests {
             (format!("seeds = -2\n{ONE}"), "p.toml:1", "whole numbers"),
             (format!("sead = 2\n{ONE}"), "p.toml:1", "sead"),
             (format!("{ONE}draw = \"graph\"\n"), "p.toml:4", "draws no networks"),
-            (format!("{ONE}vary = [{{ key = \"link.X.rate\", values = [\"1Mbps\"] }}]\n"), "--set", "no link"),
+            (format!("{ONE}vary = [{{ key = \"link.X.rate\", values = [\"1Mbps\"] }}]\n"), "p.toml:4:42", "no link"),
+            (
+                format!("{ONE}vary = [\n{{ key = \"link.R1-R2.queue\", values = [\"1 BDP\",\n\"9 BPD\"] }}]\n"),
+                "p.toml:6:1: link.R1-R2.queue=9 BPD: ",
+                "BPD",
+            ),
+            (format!("{ONE}set = [\"run.durration=1s\"]\n"), "p.toml:4:8: run.durration=1s: ", "durration"),
+            (format!("seeds = []\n{ONE}"), "p.toml:1", "no seeds"),
             (format!("seeds = 10000000\n{ONE}"), "p.toml:1", "divide it"),
         ] {
             let said = plan(&text).unwrap_err().to_string();

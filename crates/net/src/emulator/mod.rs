@@ -12,7 +12,7 @@ mod run;
 mod work;
 
 pub use ndnweir_link::{Arq, BurstLoss, Impairment, RateTrace, TraceError};
-pub use pipe::Pipe;
+pub use pipe::{MAX_BYTES_IN_FLIGHT, MAX_IN_FLIGHT, Pipe};
 pub use run::{Emulator, Running};
 
 use ndnweir_core::packet::Kind;
@@ -126,6 +126,8 @@ pub struct DirectionCounters {
     pub propagation: LinkTotals,
     /// Datagrams in flight now.
     pub in_flight: u64,
+    /// Of the queue's drops, those for want of memory: [`MAX_IN_FLIGHT`] or [`MAX_BYTES_IN_FLIGHT`] were in flight.
+    pub memory_drops: u64,
 }
 
 /// Counters of one end of a pair.

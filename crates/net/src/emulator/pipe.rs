@@ -9,7 +9,10 @@ use ndnweir_link::{Impairment, Port, Propagation};
 use ndnweir_node::{DropCause, FaceCounters};
 
 /// The most datagrams in flight on one direction; the next one is dropped and counted as an overflow of the queue.
-const MAX_IN_FLIGHT: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
+pub const MAX_IN_FLIGHT: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
+/// The most memory for the bytes of datagrams in flight on one direction, 256 MiB: 10 Gbit/s for 0.2 s. What does not fit
+/// is dropped in the same way.
+pub const MAX_BYTES_IN_FLIGHT: usize = if cfg!(test) { 1 << 16 } else { 1 << 28 };
 
 /// A datagram's bytes, kept until it and its copy have arrived.
 #[derive(Debug, Default)]
@@ -32,6 +35,8 @@ pub struct Pipe {
     rejected: FaceCounters,
     slots: Vec<DatagramSlot>,
     free: Vec<u32>,
+    /// Bytes of memory of all slots; free ones keep theirs only as long as half of the most is not exceeded.
+    memory: usize,
     departures: Vec<(Time, Time)>,
 }
 
@@ -52,6 +57,7 @@ impl Pipe {
             rejected: FaceCounters::default(),
             slots: Vec::new(),
             free: Vec::new(),
+            memory: 0,
             departures: Vec::new(),
         }
     }
@@ -63,7 +69,9 @@ impl Pipe {
         self.latest = at;
         let size = u32::try_from(datagram.len()).unwrap_or(u32::MAX);
         let mut packet = Packet { kind, size, ..Packet::default() };
-        if self.propagation.in_flight() >= MAX_IN_FLIGHT {
+        let room = self.free.last().map_or(0, |&slot| self.slots[slot as usize].bytes.capacity());
+        let more = datagram.len().saturating_sub(room);
+        if self.propagation.in_flight() >= MAX_IN_FLIGHT || self.memory + more > MAX_BYTES_IN_FLIGHT {
             let bits = (packet.bytes() + self.framing).bits();
             self.rejected.offered_packets += 1;
             self.rejected.offered_bits += bits;
@@ -81,6 +89,9 @@ impl Pipe {
         self.propagation.send(&packet, channel, at, end);
         let slot = &mut self.slots[packet.tag as usize];
         slot.bytes.clear();
+        let before = slot.bytes.capacity();
+        slot.bytes.reserve_exact(datagram.len());
+        self.memory += slot.bytes.capacity() - before;
         slot.bytes.extend_from_slice(datagram);
         slot.uses = 1 + u8::from(self.propagation.totals().copies > copies);
     }
@@ -103,6 +114,9 @@ impl Pipe {
         }
         slot.uses -= 1;
         if slot.uses == 0 {
+            if self.memory > MAX_BYTES_IN_FLIGHT / 2 {
+                self.memory -= std::mem::take(&mut slot.bytes).capacity();
+            }
             self.free.push(tag);
         }
         self.propagation.clear_first();
@@ -137,6 +151,7 @@ impl Pipe {
             self.propagation.cut(unsent);
             self.slots.clear();
             self.free.clear();
+            self.memory = 0;
         }
     }
 
@@ -151,6 +166,7 @@ impl Pipe {
             queue,
             propagation: self.propagation.totals(),
             in_flight: self.propagation.in_flight() as u64,
+            memory_drops: rejected.drops[DropCause::Overflow],
         }
     }
 
@@ -287,6 +303,25 @@ mod tests {
     }
 
     #[test]
+    fn bytes_in_flight_are_bounded_and_drops_for_want_of_memory_are_counted() {
+        let mut pipe =
+            Pipe::new(&EmulatedDirection { delay: Duration::from_millis(1), ..EmulatedDirection::default() }, 1, 0);
+        // Small ones first, whose memory is not what large ones need.
+        for (at, size, sent) in [(0, 100, 600), (2000, 1000, 80), (4000, 9000, 20), (6000, 100, 600)] {
+            let fit = (MAX_BYTES_IN_FLIGHT / size).min(sent);
+            (0..sent).for_each(|_| offer(&mut pipe, at, &vec![1; size]));
+            assert!(pipe.memory <= MAX_BYTES_IN_FLIGHT, "{}", pipe.memory);
+            let arrived = arrivals(&mut pipe).len();
+            assert!(arrived * 2 >= fit && arrived <= fit, "{arrived} of {fit} with {size} bytes");
+        }
+        let counters = pipe.counters(us(8000));
+        counters.queue.check().unwrap();
+        assert!(counters.memory_drops > 0);
+        assert_eq!(counters.memory_drops, counters.queue.drops[DropCause::Overflow]);
+        assert_eq!(counters.propagation.arrived + counters.memory_drops, 1300);
+    }
+
+    #[test]
     fn a_link_that_fails_forgets_what_it_carried() {
         let mut pipe = Pipe::new(&direction(Limit::Packets(9)), 1, 0);
         for _ in 0..5 {
@@ -323,7 +358,7 @@ mod tests {
                 offer(&mut pipe, now, &[i as u8; 120]);
             }
             delivered += arrivals(&mut pipe).len() as u64;
-            let DirectionCounters { queue, propagation, in_flight } = pipe.counters(Time::NEVER);
+            let DirectionCounters { queue, propagation, in_flight, .. } = pipe.counters(Time::NEVER);
             prop_assert_eq!(queue.check(), Ok(()));
             let dropped: u64 = queue.drops.total();
             prop_assert_eq!(gaps.len() as u64 + propagation.copies, delivered + propagation.lost + dropped);

@@ -1,6 +1,7 @@
 //! `status --watch`: what a forwarder's faces carry.
 
 use super::screen::{Error, History, Key, MUTED, STRONG, Screen, ScreenRow, rows, short};
+use ndnweir_core::plain;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
 use ratatui::style::Color;
@@ -67,7 +68,7 @@ impl Rates {
         let mut order: Vec<&FaceTotals> = self.faces.values().map(|(face, _)| face).collect();
         order.sort_by_key(|face| (std::cmp::Reverse(face.bytes_in.saturating_add(face.bytes_out)), face.id));
         // A URI is what a peer chose: nothing in it moves the cursor.
-        let clean = |uri: &str| uri.chars().filter(|c| !c.is_control()).take(100).collect::<String>();
+        let clean = |uri: &str| plain::line(uri).chars().take(100).collect::<String>();
         order.into_iter().map(|face| (face.id, format!("{} {}", face.id, clean(&face.uri)))).collect()
     }
 
@@ -148,7 +149,7 @@ mod tests {
         rates.take(sample(vec![face(1, 100, 0), face(3, 5, 5), face(2, 0, 500_000)]), began + Duration::from_secs(2));
         // 500 kB in two seconds.
         assert_eq!(rates.faces[&2].1[1].latest(), Some(2.0));
-        assert_eq!(rates.order()[0], (2, "2 u[2J2".to_owned()));
+        assert_eq!(rates.order()[0], (2, r"2 u\u{1b}[2J2".to_owned()));
         rates.take(sample(vec![face(3, 1, 1)]), began + Duration::from_secs(3));
         assert_eq!(rates.faces.len(), 1, "of a face whose number was used again the rate is not negative");
         assert_eq!(rates.faces[&3].1[0].latest(), Some(0.0));

@@ -5,6 +5,7 @@ use super::{FaceWord, canonical, connect, create_face};
 use crate::commands::{print, print_json};
 use crate::failure::Failure;
 use crate::manage_args::{FaceAction, FaceArgs, Persistency as Wanted};
+use ndnweir_core::plain;
 use ndnweir_net::mgmt::dataset::{ChannelStatus, FaceStatus, Persistency};
 use ndnweir_net::mgmt::{ControlParameters, face_flags};
 use ndnweir_net::remote::Remote;
@@ -23,7 +24,7 @@ pub fn run(args: &FaceArgs) -> Result<(), Failure> {
             if as_json {
                 print_json(&uris.map(|uri| json!({ "local_uri": uri })).collect())
             } else {
-                print(&uris.map(|uri| uri + "\n").collect::<String>())
+                print(&uris.map(|uri| format!("{}\n", plain::line(&uri))).collect::<String>())
             }
         }
         FaceAction::Show { face } => {
@@ -51,7 +52,7 @@ pub fn run(args: &FaceArgs) -> Result<(), Failure> {
             if as_json {
                 return print_json(&json!({ "face": face.face_id, "remote_uri": face.remote_uri }));
             }
-            print(&format!("Destroyed face {} to {}.\n", face.face_id, face.remote_uri))
+            print(&format!("Destroyed face {} to {}.\n", face.face_id, plain::line(&face.remote_uri)))
         }
     }
 }
@@ -73,7 +74,7 @@ fn create(forwarder: &mut Remote, parameters: &ControlParameters, as_json: bool)
         }));
     }
     let what = if created { "Created" } else { "There is already" };
-    print(&format!("{what} face {id} to {uri}.\n"))
+    print(&format!("{what} face {id} to {}.\n", plain::line(&uri)))
 }
 
 fn list(faces: &[FaceStatus]) -> String {

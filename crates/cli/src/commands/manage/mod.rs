@@ -14,6 +14,7 @@ use crate::commands::key::{command_signer, forwarder_key};
 use crate::failure::Failure;
 use crate::manage_args::RemoteArgs;
 use crate::terminal::say;
+use ndnweir_core::plain;
 use ndnweir_net::client::transport;
 use ndnweir_net::face_uri::FaceUri;
 use ndnweir_net::mgmt::dataset::FaceStatus;
@@ -32,7 +33,8 @@ impl From<RemoteError> for Failure {
             }
             _ => "",
         };
-        Failure::work(format!("{error}{remedy}"))
+        // What a forwarder says is one line, whatever is in it.
+        Failure::work(format!("{}{remedy}", plain::line(&error.to_string())))
     }
 }
 
@@ -110,4 +112,16 @@ fn create_face(forwarder: &mut Remote, parameters: &ControlParameters) -> Result
 fn canonical(text: &str) -> Result<FaceUri, Failure> {
     let uri: FaceUri = text.parse().map_err(Failure::input)?;
     remote::canonical(&uri).map_err(|error| Failure::work(format!("{text}: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_forwarder_says_of_a_rejected_command_is_one_line() {
+        let response = ControlResponse { code: 403, text: "no \x1b[2J\r\nerror: \u{202e}".into(), body: None };
+        let text = Failure::from(RemoteError::Rejected(response)).to_string();
+        assert!(text.starts_with("no \\u{1b}[2J\\u{d}\\u{a}error: \\u{202e} (403)\nhelp: run this as"), "{text:?}");
+    }
 }
