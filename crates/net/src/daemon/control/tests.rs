@@ -17,7 +17,7 @@ fn config(scheme: Value) -> (Config, tempfile::TempDir) {
     config.scheme = Scheme::resolve("test", &scheme).unwrap();
     for port in [9, 10] {
         let to: FaceUri = format!("udp4://127.0.0.1:{port}").parse().unwrap();
-        config.routes.push(RouteSpec { prefix: name("/a"), to: to.clone(), cost: port });
+        config.routes.push(RouteSpec::new(name("/a"), to.clone(), port));
         config.face(to);
     }
     (config, dir)
