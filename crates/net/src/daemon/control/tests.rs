@@ -186,7 +186,11 @@ fn a_face_is_not_made_with_an_mtu_that_it_cannot_have() {
         ("udp4://127.0.0.1:12", 10, Err(409)),
         ("udp4://127.0.0.1:12", MIN_MTU - 1, Err(409)),
         ("tcp4://127.0.0.1:12", 1400, Err(409)),
+        ("udp4://127.0.0.1:12", MAX_MTU + 1, Err(409)),
+        ("udp4://127.0.0.1:12", 99_999_999_999, Err(409)),
         ("udp4://127.0.0.1:12", MIN_MTU, Ok(Some(MIN_MTU))),
+        ("udp4://127.0.0.1:13", MAX_MTU, Ok(Some(MAX_MTU))),
+        ("udp4://127.0.0.1:14", AUTO_MTU, Ok(Some(1400))),
     ] {
         let settings = FaceSettings { mtu: Some(mtu), ..FaceSettings::default() };
         let made = daemon.create_face(&FaceRequest { remote: uri.parse().unwrap(), local: None, settings });
