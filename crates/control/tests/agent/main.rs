@@ -143,5 +143,9 @@ async fn only_certificates_of_the_authority_and_of_the_list_are_served() {
     assert!(late.is_err() && late != Err(Code::PermissionDenied), "it has ended: {late:?}");
     let mut plain = agent.client_or_error().await;
     assert!(plain.is_err() || plain.as_mut().unwrap().capabilities(CapabilityRequest::default()).await.is_err());
+    // As many as there is room for, and more, that say nothing.
+    let silent: Vec<_> = (0..150).map(|_| std::net::TcpStream::connect(agent.address()).unwrap()).collect();
+    assert_eq!(asked(&good, "west").await, Ok(()));
+    drop(silent);
     assert!(Agent::try_unprotected("192.0.2.1:0").is_err(), "off loopback nobody is trusted unproven");
 }
