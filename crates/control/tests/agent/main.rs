@@ -1,5 +1,6 @@
 //! The gNMI agent of a real forwarder, asked over loopback.
 
+mod leading;
 mod setting;
 mod subscribing;
 mod support;
