@@ -161,28 +161,32 @@ impl Daemon {
     fn take_over(&mut self, now: Time, new: &Config, peers: &Peers) -> Result<(), RunError> {
         self.take_over_strategies(now, &new.scheme)?;
         let (old_faces, old_routes) = (self.config.faces.clone(), self.config.routes.clone());
-        let replaced = |face: &FaceSpec| old_faces.iter().any(|old| old.uri == face.uri && old != face);
+        let ending: Vec<&FaceSpec> = old_faces.iter().filter(|face| !new.faces.contains(face)).collect();
         for face in &new.faces {
-            match self.faces.with_uri(&face.uri) {
-                Some(_) => {}
-                None => drop(self.add_configured(face, peers)?),
+            if self.faces.with_uri(&face.uri).is_none() && !self.leads_where(&ending, peers.get(&face.uri)) {
+                self.add_configured(face, peers)?;
             }
         }
         for route in old_routes.iter().filter(|route| !new.routes.contains(route)) {
             self.remove_configured_route(route);
         }
         for route in &new.routes {
-            self.add_configured_route(route)?;
+            if self.faces.with_uri(&route.to).is_some() {
+                self.add_configured_route(route)?;
+            }
         }
-        for face in old_faces.iter().filter(|face| !new.faces.contains(face)) {
+        for face in ending {
             if let Some(id) = self.faces.with_uri(&face.uri) {
                 self.close(now, id, "no longer configured");
             }
         }
-        for face in new.faces.iter().filter(|face| replaced(face)) {
-            self.add_configured(face, peers)?;
-            for route in new.routes.iter().filter(|route| route.to == face.uri) {
-                self.add_configured_route(route)?;
+        // Those with other settings, or another word for the same host.
+        for face in &new.faces {
+            if self.faces.with_uri(&face.uri).is_none() {
+                self.add_configured(face, peers)?;
+                for route in new.routes.iter().filter(|route| route.to == face.uri) {
+                    self.add_configured_route(route)?;
+                }
             }
         }
         for face in &new.faces {
@@ -192,6 +196,14 @@ impl Daemon {
         }
         self.forwarder.set_regions(new.regions.clone());
         Ok(())
+    }
+
+    /// Whether one of some faces leads to a UDP peer.
+    fn leads_where(&self, faces: &[&FaceSpec], to: Option<&SocketAddr>) -> bool {
+        faces.iter().any(|face| {
+            let link = self.faces.with_uri(&face.uri).and_then(|id| self.faces.get(id));
+            link.is_some_and(|link| matches!(&link.transport, Transport::Udp { peer, .. } if Some(peer) == to))
+        })
     }
 
     fn choices(&self) -> Choices {

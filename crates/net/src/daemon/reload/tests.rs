@@ -128,6 +128,19 @@ fn a_face_with_other_settings_is_made_anew_with_its_routes() {
 }
 
 #[test]
+fn another_word_for_the_same_host_is_another_face_without_the_routes_of_the_former() {
+    let mut rig = Rig::new(BASE);
+    let other = BASE.replace("udp4://", "udp://").replace("/ex", "/other");
+    assert_eq!(rig.reload(&other), Ok(vec![]));
+    let faces: Vec<String> = rig.daemon.faces().into_iter().map(|face| face.remote_uri).collect();
+    assert_eq!(faces, ["internal://", "udp://127.0.0.1:47011"]);
+    let routes = |rig: &Rig| rig.daemon.fib().into_iter().map(|entry| entry.name.to_string()).collect::<Vec<_>>();
+    assert_eq!(routes(&rig), ["/other", "/localhost/nfd"]);
+    assert_eq!(rig.reload(BASE), Ok(vec![]));
+    assert_eq!(routes(&rig), ["/ex", "/localhost/nfd"]);
+}
+
+#[test]
 fn settings_that_need_another_start_are_named() {
     let mut rig = Rig::new(BASE);
     let other = "cache = 9\nmetrics = \"127.0.0.1:0\"\nscheme = \"pcon\"\n".to_owned()
