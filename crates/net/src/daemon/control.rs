@@ -2,7 +2,7 @@
 
 use super::Daemon;
 use super::config::FaceSpec;
-use super::faces::{SocketFace, Transport};
+use super::faces::{INTERNAL, SocketFace, Transport};
 use super::strategies::{name_of, strategy_of};
 use crate::face_uri::FaceUri;
 use crate::mgmt::dataset::{
@@ -96,7 +96,7 @@ impl Daemon {
     /// The two ends of a face, in NFD's form.
     fn uris(&self, link: &SocketFace) -> (String, String) {
         match (&link.transport, &link.uri) {
-            (Transport::Management, _) => ("internal://".into(), "internal://".into()),
+            (Transport::Management, _) => (INTERNAL.into(), INTERNAL.into()),
             (Transport::Udp { port, .. }, uri) => {
                 let local = self.ports.get(*port).map_or_else(|| uri.clone(), |port| FaceUri::udp(port.local()));
                 (uri.to_string(), local.to_string())

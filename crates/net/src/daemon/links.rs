@@ -227,7 +227,6 @@ impl Daemon {
                 return Err(io::Error::other(why));
             }
         };
-        tracing::info!(face = number, uri = %spec.uri, local, "face added");
         let owner = match &transport {
             Transport::Stream(stream) if matches!(spec.uri, FaceUri::Unix(_)) => sockets::peer_is_owner(stream),
             _ => false,
@@ -252,6 +251,7 @@ impl Daemon {
             registers,
             challenge: (datagram && on_demand).then(Box::default),
         };
+        tracing::info!(face = number, uri = face.place(), local, "face added");
         self.faces.insert(id, face);
         self.set_class(id);
         self.set_reliability(now, id);
@@ -294,7 +294,7 @@ impl Daemon {
     pub(super) fn close(&mut self, now: Time, id: FaceId, why: &str) {
         self.note_event(FaceEventKind::Destroyed, id);
         let Some(link) = self.faces.remove(id) else { return };
-        tracing::info!(face = link.number, uri = %link.uri, why, "face removed");
+        tracing::info!(face = link.number, uri = link.place(), why, "face removed");
         self.stop_waiting(&link.transport);
         if link.is_on_demand() {
             self.admission.leave(link.origin);
