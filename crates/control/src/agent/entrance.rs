@@ -25,12 +25,15 @@ const PER_ADDRESS: usize = 32;
 /// its answer to our settings in a record of TLS (RFC 9113, sections 3.4 and 6.5.3; RFC 8446, section 5.2).
 const FIRST_FRAMES: usize = 24;
 
-/// Those that are not known, the oldest first; dropping an entry closes its connection.
+/// Connections by number with their addresses; dropping an entry closes its connection.
+type ByAge = BTreeMap<u64, (IpAddr, oneshot::Sender<()>)>;
+
+/// Those that are not known, the oldest first.
 #[derive(Clone, Default)]
-struct Strangers(Arc<Mutex<BTreeMap<u64, (IpAddr, oneshot::Sender<()>)>>>);
+struct Strangers(Arc<Mutex<ByAge>>);
 
 impl Strangers {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, (IpAddr, oneshot::Sender<()>)>> {
+    fn lock(&self) -> MutexGuard<'_, ByAge> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

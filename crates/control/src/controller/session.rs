@@ -218,14 +218,13 @@ async fn serve(
                 let Some(election) = *election.borrow() else { continue };
                 let mut request = tonic::Request::new(claim(election));
                 request.set_timeout(PATIENCE);
-                match client.set(request).await.map_err(|status| status.code()) {
-                    Err(Code::PermissionDenied) => {
-                        if to_controller.send((router, FromRouter::Overtaken(election))).await.is_err() {
-                            return Status::cancelled("the controller ends");
-                        }
-                    }
-                    Err(Code::Unavailable) => return Status::unavailable("the router does not answer"),
-                    _ => {}
+                let answer = client.set(request).await.map_err(|status| status.code());
+                if answer.as_ref().err() == Some(&Code::Unavailable) {
+                    return Status::unavailable("the router does not answer");
+                }
+                let overtaken = answer.err() == Some(Code::PermissionDenied);
+                if overtaken && to_controller.send((router, FromRouter::Overtaken(election))).await.is_err() {
+                    return Status::cancelled("the controller ends");
                 }
             }
             message = stream.message() => {
