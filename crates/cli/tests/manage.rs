@@ -197,6 +197,8 @@ fn an_invalid_face_origin_key_or_forwarder_is_reported() {
         ("route add /a 0", 2, "not a face's number"),
         ("route add a 300", 2, "a name starts with '/'"),
         ("route add /a 300 --origin nobody", 2, "there are app, autoreg"),
+        ("face destroy internal://", 1, "there is no face to internal://"),
+        ("face show fd://999", 1, "there is no face to fd://999"),
         ("route add /a 999", 1, "there is no face 999"),
         ("face create ether://[02:00:00:00:00:01]", 2, "not a face URI"),
         ("face create udp6://192.0.2.1", 1, "no address of this family"),

@@ -139,8 +139,13 @@ impl GNmi for Router {
     }
 
     async fn set(&self, request: Request<SetRequest>) -> Result<tonic::Response<SetResponse>, Status> {
+        let updates = request.into_inner().update;
+        if updates.is_empty() {
+            // It only says who leads.
+            return Ok(tonic::Response::new(SetResponse::default()));
+        }
         let mut costs = BTreeMap::new();
-        for update in request.into_inner().update {
+        for update in updates {
             let Some(Value::UintVal(cost)) = update.val.and_then(|val| val.value) else { continue };
             let face = update.path.unwrap_or_default().elem[3].key["face"].parse().unwrap();
             costs.insert(face, cost);

@@ -56,7 +56,7 @@ pub enum RemoteError {
     #[error("{0}")]
     Fetch(#[from] DatasetError),
     /// An answer that is none.
-    #[error("the forwarder's answer is {0}")]
+    #[error("the forwarder's answer cannot be read: {0}")]
     Malformed(#[from] CodecError),
     /// The command could not be signed.
     #[error("{0}")]

@@ -1,5 +1,6 @@
 //! `ndnweir emulate`.
 
+use super::emulate_folder::RunFolder;
 use super::inputs::{changed_but_not_run, load, seeds};
 use super::repeat::words;
 use super::{outcome, print_document, print_tables, target};
@@ -126,7 +127,7 @@ fn emulate_all(
     let program = std::env::current_exe().map_err(Failure::work)?;
     for scheme in schemes {
         for seed in seeds {
-            let folder = tempfile::Builder::new().prefix("ndnweir-").tempdir().map_err(Failure::work)?;
+            let folder = RunFolder::new(&std::env::temp_dir()).map_err(Failure::work)?;
             let emulation = Emulation {
                 scenario: scenario.clone(),
                 program: (program.clone(), vec!["emulation-role".into()]),

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::network_args::FwdArgs;
 use crate::terminal::say;
 use ndnweir_core::units::Rate;
-use ndnweir_net::daemon::config::{self, Config, RouteSpec};
+use ndnweir_net::daemon::config::{self, Config, Place, RouteSpec};
 use ndnweir_net::daemon::{Daemon, DaemonRequest, RunError};
 use std::fmt::Display;
 #[cfg(feature = "gnmi")]
@@ -23,10 +23,14 @@ pub fn run(args: &FwdArgs) -> Result<(), Failure> {
         match daemon.run().map_err(failure)? {
             DaemonRequest::Stop => return Ok(()),
             DaemonRequest::Reload => {
-                let reloaded = configuration(args).map_err(|f| f.to_string());
-                let reloaded = reloaded.and_then(|config| daemon.reload(config).map_err(|e| e.to_string()));
-                if let Err(message) = reloaded {
-                    say(format_args!("error: {message}; the configuration stays as it was"));
+                let read = configuration(args).map_err(|f| format!("{f}; the configuration stays as it was"));
+                match read.and_then(|config| daemon.reload(config).map_err(|e| e.to_string())) {
+                    Err(message) => say(format_args!("error: {message}")),
+                    Ok(kept) if kept.is_empty() => {}
+                    Ok(kept) => {
+                        let kept = kept.join(", ");
+                        say(format_args!("warning: changed, and only used from the next start on: {kept}"));
+                    }
                 }
             }
         }
@@ -119,7 +123,7 @@ fn configuration(args: &FwdArgs) -> Result<Config, Failure> {
         let at = at.ok_or_else(|| fail(&"write PREFIX=FACEURI, such as /example=udp4://192.0.2.1:6363"))?;
         let prefix = config::name(&text[..at]).map_err(|e| fail(&e))?;
         let to = config::uri(&text[at + 1..]).map_err(|e| fail(&e))?;
-        found.routes.push(RouteSpec { prefix, to, cost: 0 });
+        found.routes.push(RouteSpec { at: Place::new(format!("--route {text}")), ..RouteSpec::new(prefix, to, 0) });
     }
     found.complete().map_err(Failure::input)?;
     for warning in found.warnings.drain(..) {

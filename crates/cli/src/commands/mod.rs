@@ -12,6 +12,8 @@ mod completions;
 mod control;
 #[cfg(feature = "network")]
 mod emulate;
+#[cfg(feature = "network")]
+mod emulate_folder;
 mod explain;
 #[cfg(feature = "network")]
 mod fwd;

@@ -1,19 +1,17 @@
 //! The agent's thread, its port and its certificates.
 
 use super::Settings;
+use super::entrance;
 use super::service::Service;
 use crate::proto::gnmi::g_nmi_server::GNmiServer;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::transport::{Certificate, Server, ServerTlsConfig};
 
-/// Connections at a time; more wait to be accepted.
-const MAX_CONNECTIONS: usize = 64;
+/// How long a connection may take for its handshake and the first frames after it.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// Requests of a connection at a time.
 const MAX_REQUESTS: usize = 64;
 /// Bytes of the largest request.
@@ -62,67 +60,10 @@ fn tls(identity: &Identity) -> Result<ServerTlsConfig, StartError> {
     Ok(ServerTlsConfig::new().identity(own).client_ca_root(Certificate::from_pem(read(&identity.clients)?)))
 }
 
-/// A connection that counts.
-pub(super) struct Counted {
-    stream: TcpStream,
-    _permit: OwnedSemaphorePermit,
-}
-
-mod io_impl {
-    use super::Counted;
-    use std::io;
-    use std::pin::Pin;
-    use std::task::{Context, Poll};
-    use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-    use tonic::transport::server::Connected;
-
-    impl AsyncRead for Counted {
-        fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, to: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-            Pin::new(&mut self.stream).poll_read(cx, to)
-        }
-    }
-
-    impl AsyncWrite for Counted {
-        fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
-            Pin::new(&mut self.stream).poll_write(cx, from)
-        }
-
-        fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-            Pin::new(&mut self.stream).poll_flush(cx)
-        }
-
-        fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-            Pin::new(&mut self.stream).poll_shutdown(cx)
-        }
-    }
-
-    impl Connected for Counted {
-        type ConnectInfo = <tokio::net::TcpStream as Connected>::ConnectInfo;
-
-        fn connect_info(&self) -> Self::ConnectInfo {
-            self.stream.connect_info()
-        }
-    }
-}
-
 async fn serve(listener: TcpListener, mut server: Server, service: Service) -> Result<(), Box<dyn std::error::Error>> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    let (send, accepted) = tokio::sync::mpsc::channel::<io::Result<Counted>>(1);
-    tokio::spawn(async move {
-        while let Ok(permit) = Arc::clone(&room).acquire_owned().await {
-            match listener.accept().await {
-                Ok((stream, _)) => {
-                    let _ = stream.set_nodelay(true);
-                    if send.send(Ok(Counted { stream, _permit: permit })).await.is_err() {
-                        return;
-                    }
-                }
-                // No descriptors: others may be closed soon.
-                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
-            }
-        }
-    });
+    let (send, accepted) = tokio::sync::mpsc::channel(1);
+    tokio::spawn(entrance::accept(listener, PATIENCE, send));
     let service = GNmiServer::new(service).max_decoding_message_size(MAX_REQUEST);
     let accepted = tokio_stream::wrappers::ReceiverStream::new(accepted);
     Ok(server.add_service(service).serve_with_incoming(accepted).await?)

@@ -9,6 +9,7 @@
 mod arbitration;
 mod commit;
 mod encode;
+mod entrance;
 mod forwarder;
 mod listener;
 mod plan;

@@ -3,7 +3,7 @@
 use super::brain::{Brain, Costs};
 use super::config::ControlConfig;
 use super::managed;
-use super::session::{FromRouter, Order, endpoint, keep, tls};
+use super::session::{FromRouter, Order, Wishes, endpoint, keep, tls};
 use super::status::{Own, Status, metrics, status};
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_net::daemon::telemetry::thresholds;
@@ -11,7 +11,7 @@ use ndnweir_net::exporter::Exporter;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tonic::Code;
 
 /// Messages of all routers that may wait.
@@ -20,6 +20,8 @@ const WAITING: usize = 1024;
 const ORDERS: usize = 256;
 /// A router is left out after so many silent periods.
 const STALE_PERIODS: u64 = 3;
+/// Routers that are told in each period who leads; with more, each is told that much less often.
+const CLAIMS: usize = 100;
 /// A leading peer is gone after so many failed questions in a row.
 const PEER_FAILURES: u32 = 3;
 /// Bytes of a peer's state.
@@ -66,6 +68,8 @@ struct Controller {
     start: Instant,
     own: Own,
     orders: Vec<mpsc::Sender<Order>>,
+    /// What routers are told each period.
+    claim: watch::Sender<Option<u64>>,
     exporter: Option<Exporter>,
 }
 
@@ -78,11 +82,21 @@ impl Controller {
         let election = election().max(self.own.election + 1);
         tracing::info!(election, "this controller leads");
         (self.own.leads, self.own.election) = (true, election);
+        self.claim.send_replace(Some(election).filter(|_| !self.config.dry_run));
         let scheme = self.config.scheme.clone();
         self.brain.elect(&scheme, election);
         let now = self.now();
         let orders = self.brain.announce_all(now);
         self.give(orders);
+    }
+
+    /// Another controller leads.
+    fn stand_by(&mut self) {
+        if self.own.leads {
+            tracing::warn!("another controller leads: this one stands by");
+        }
+        self.own.leads = false;
+        self.claim.send_replace(None);
     }
 
     /// Sends orders, or reports what they would be.
@@ -146,6 +160,8 @@ impl Controller {
                 let orders = self.brain.notified(now, router, &notification);
                 self.give(orders);
             }
+            FromRouter::Overtaken(election) if election == self.own.election => self.stand_by(),
+            FromRouter::Overtaken(_) => {}
             FromRouter::Answered(costs, given, Ok(at)) => {
                 let orders = self.brain.accepted(now, &costs, at);
                 self.give(orders);
@@ -154,9 +170,8 @@ impl Controller {
             FromRouter::Answered(costs, _, Err(status)) => {
                 self.own.counts.rejected += 1;
                 tracing::warn!(router = name, prefix = %costs.prefix, why = status.message(), "an order was rejected");
-                if status.code() == Code::PermissionDenied && self.own.leads {
-                    tracing::warn!("another controller leads: this one stands by");
-                    self.own.leads = false;
+                if status.code() == Code::PermissionDenied {
+                    self.stand_by();
                 }
                 let orders = self.brain.rejected(now, &costs);
                 self.give(orders);
@@ -192,6 +207,8 @@ async fn run(config: ControlConfig, exporter: Option<Exporter>) -> Result<(), Co
     let secured = config.tls.as_ref().map(tls).transpose().map_err(ControlError::Config)?;
     let (send, mut from_routers) = mpsc::channel(WAITING);
     let mut orders = Vec::new();
+    let (claim, claims) = watch::channel(None);
+    let shares = u32::try_from(config.routers.len().div_ceil(CLAIMS)).unwrap_or(u32::MAX);
     for (number, router) in config.routers.iter().enumerate() {
         let failed = |error| ControlError::Config(format!("router {}: {error}", router.name));
         let (give, take) = mpsc::channel(ORDERS);
@@ -205,7 +222,8 @@ async fn run(config: ControlConfig, exporter: Option<Exporter>) -> Result<(), Co
             }
             None => {
                 let endpoint = endpoint(&router.address, secured.as_ref()).map_err(failed)?;
-                tokio::spawn(keep(number, endpoint, every, send.clone(), take));
+                let wishes = Wishes { orders: take, election: claims.clone(), claims: every * shares };
+                tokio::spawn(keep(number, endpoint, every, send.clone(), wishes));
             }
         }
     }
@@ -215,7 +233,7 @@ async fn run(config: ControlConfig, exporter: Option<Exporter>) -> Result<(), Co
         brain.reached_at(number, &router.uris);
     }
     let own = Own { lost: vec![Some("not connected yet".into()); config.routers.len()], ..Own::default() };
-    let mut controller = Controller { config, brain, start: Instant::now(), own, orders, exporter };
+    let mut controller = Controller { config, brain, start: Instant::now(), own, orders, claim, exporter };
     if peer.is_none() {
         controller.lead();
     }
@@ -237,8 +255,7 @@ async fn run(config: ControlConfig, exporter: Option<Exporter>) -> Result<(), Co
                 failures = if led { 0 } else { failures.saturating_add(1) };
                 match other {
                     Some(other) if other.leads && controller.own.leads && other.election > controller.own.election => {
-                        tracing::warn!("the other controller leads: this one stands by");
-                        controller.own.leads = false;
+                        controller.stand_by();
                     }
                     _ if failures >= PEER_FAILURES && !controller.own.leads => controller.lead(),
                     _ => {}

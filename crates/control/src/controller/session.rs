@@ -11,7 +11,7 @@ use crate::proto::gnmi::{
 use crate::proto::gnmi_ext::{Extension, MasterArbitration, Role, Uint128, extension};
 use ndnweir_wire::Name;
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 use tonic::{Code, Status};
 
@@ -35,6 +35,8 @@ pub(super) enum FromRouter {
     Notification(Box<Notification>),
     /// What became of an order, and when it was given: when it was carried out, by the router's clock, in nanoseconds.
     Answered(Costs, Instant, Result<i64, Status>),
+    /// A client with a higher election than this one was there.
+    Overtaken(u64),
 }
 
 /// An order to a router.
@@ -119,13 +121,28 @@ pub(super) fn cost_update(prefix: &Name, face: u64, cost: u32) -> Update {
     Update { path: Some(cost_of(prefix, face)), val: Some(val), ..Update::default() }
 }
 
+/// A Set that changes nothing. A router rejects it if it knows a higher election; else it rejects lower ones from now on.
+fn claim(election: u64) -> SetRequest {
+    let election_id = Some(Uint128 { high: 0, low: election });
+    let arbitration = MasterArbitration { role: Some(Role { id: ROLE.into() }), election_id };
+    let extension = Extension { ext: Some(extension::Ext::MasterArbitration(arbitration)) };
+    SetRequest { extension: vec![extension], ..SetRequest::default() }
+}
+
 /// The Set of one order: all costs of a prefix together.
 fn set(order: &Order) -> SetRequest {
     let update = order.costs.costs.iter().map(|(face, cost)| cost_update(&order.costs.prefix, *face, *cost));
-    let election_id = Some(Uint128 { high: 0, low: order.election });
-    let arbitration = MasterArbitration { role: Some(Role { id: ROLE.into() }), election_id };
-    let extension = Extension { ext: Some(extension::Ext::MasterArbitration(arbitration)) };
-    SetRequest { update: update.collect(), extension: vec![extension], ..SetRequest::default() }
+    SetRequest { update: update.collect(), ..claim(order.election) }
+}
+
+/// What a controller wants of a router.
+pub(super) struct Wishes {
+    /// Orders.
+    pub(super) orders: mpsc::Receiver<Order>,
+    /// The election with which it leads; none while it stands by.
+    pub(super) election: watch::Receiver<Option<u64>>,
+    /// How often the router is told it, as orders may be rare.
+    pub(super) claims: Duration,
 }
 
 /// Keeps the connection as long as anybody listens.
@@ -134,14 +151,14 @@ pub(super) async fn keep(
     endpoint: Endpoint,
     period: Duration,
     to_controller: mpsc::Sender<(usize, FromRouter)>,
-    mut orders: mpsc::Receiver<Order>,
+    mut wishes: Wishes,
 ) {
     let mut pause = FIRST_PAUSE;
     loop {
         let why = match endpoint.connect().await {
             Ok(channel) => {
                 pause = FIRST_PAUSE;
-                serve(router, channel, period, &to_controller, &mut orders).await
+                serve(router, channel, period, &to_controller, &mut wishes).await
             }
             Err(error) => {
                 use std::error::Error;
@@ -149,7 +166,7 @@ pub(super) async fn keep(
                 Status::unavailable(format!("{error}{source}"))
             }
         };
-        if !lost(router, &why, &mut pause, &to_controller, &mut orders).await {
+        if !lost(router, &why, &mut pause, &to_controller, &mut wishes.orders).await {
             return;
         }
     }
@@ -180,7 +197,7 @@ async fn serve(
     channel: Channel,
     period: Duration,
     to_controller: &mpsc::Sender<(usize, FromRouter)>,
-    orders: &mut mpsc::Receiver<Order>,
+    Wishes { orders, election, claims }: &mut Wishes,
 ) -> Status {
     let mut client = GNmiClient::new(channel).max_decoding_message_size(MAX_MESSAGE);
     let request = SubscribeRequest {
@@ -193,8 +210,23 @@ async fn serve(
     };
     let mut initial = Some(Box::<Mirror>::default());
     let mut count = 0_usize;
+    let mut ticks = tokio::time::interval(*claims);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
+            _ = ticks.tick() => {
+                let Some(election) = *election.borrow() else { continue };
+                let mut request = tonic::Request::new(claim(election));
+                request.set_timeout(PATIENCE);
+                let answer = client.set(request).await.map_err(|status| status.code());
+                if answer.as_ref().err() == Some(&Code::Unavailable) {
+                    return Status::unavailable("the router does not answer");
+                }
+                let overtaken = answer.err() == Some(Code::PermissionDenied);
+                if overtaken && to_controller.send((router, FromRouter::Overtaken(election))).await.is_err() {
+                    return Status::cancelled("the controller ends");
+                }
+            }
             message = stream.message() => {
                 let reported = match message {
                     Ok(Some(message)) => message.response,

@@ -1,5 +1,6 @@
 //! The gNMI agent of a real forwarder, asked over loopback.
 
+mod leading;
 mod setting;
 mod subscribing;
 mod support;
@@ -7,6 +8,7 @@ mod support;
 use ndnweir_control::agent::Identity;
 use ndnweir_control::certificates::{Authority, Host};
 use ndnweir_control::proto::gnmi::{CapabilityRequest, Encoding, GetRequest, get_request::DataType, typed_value};
+use subscribing::Subscriber;
 use support::{Agent, json_of, path};
 use tonic::Code;
 
@@ -143,5 +145,13 @@ async fn only_certificates_of_the_authority_and_of_the_list_are_served() {
     assert!(late.is_err() && late != Err(Code::PermissionDenied), "it has ended: {late:?}");
     let mut plain = agent.client_or_error().await;
     assert!(plain.is_err() || plain.as_mut().unwrap().capabilities(CapabilityRequest::default()).await.is_err());
+    // As many as there is room for, and more, that say nothing.
+    let mut client = agent.secure_client(&good.join("authority.pem"), &good, "west").await.unwrap();
+    let mut known = Subscriber::polling(&mut client).await;
+    assert!(!known.all().await.unwrap().is_empty());
+    let silent: Vec<_> = (0..150).map(|_| std::net::TcpStream::connect(agent.address()).unwrap()).collect();
+    assert_eq!(asked(&good, "west").await, Ok(()));
+    assert!(!known.poll().await.unwrap().is_empty(), "who is known stays");
+    drop(silent);
     assert!(Agent::try_unprotected("192.0.2.1:0").is_err(), "off loopback nobody is trusted unproven");
 }

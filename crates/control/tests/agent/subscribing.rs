@@ -25,7 +25,7 @@ fn list(mode: Mode, subscription: Vec<Subscription>) -> SubscriptionList {
     SubscriptionList { mode: mode.into(), subscription, encoding, ..SubscriptionList::default() }
 }
 
-struct Subscriber {
+pub struct Subscriber {
     requests: mpsc::Sender<SubscribeRequest>,
     answers: Streaming<SubscribeResponse>,
 }
@@ -39,13 +39,26 @@ impl Subscriber {
         Ok(Subscriber { requests, answers })
     }
 
+    /// One that asks for the costs of next hops when it polls.
+    pub async fn polling(client: &mut Client) -> Subscriber {
+        let list = list(Mode::Poll, vec![of(COSTS, SubscriptionMode::TargetDefined, 0)]);
+        Subscriber::new(client, list).await.unwrap()
+    }
+
+    /// Asks once more; what is reported.
+    pub async fn poll(&mut self) -> Result<Vec<Notification>, Status> {
+        let request = SubscribeRequest { request: Some(Request::Poll(Poll {})), ..SubscribeRequest::default() };
+        self.requests.send(request).await.unwrap();
+        self.all().await
+    }
+
     async fn next(&mut self) -> Result<Option<Response>, Status> {
         let answer = tokio::time::timeout(Duration::from_secs(10), self.answers.message()).await;
         Ok(answer.expect("an answer in time")?.and_then(|answer| answer.response))
     }
 
     /// What comes until all present values are reported.
-    async fn all(&mut self) -> Result<Vec<Notification>, Status> {
+    pub async fn all(&mut self) -> Result<Vec<Notification>, Status> {
         let mut reported = Vec::new();
         loop {
             match self.next().await? {
@@ -87,13 +100,10 @@ async fn once_tells_all_and_ends() {
 async fn each_poll_is_answered_with_all_values() {
     let agent = Agent::start();
     let mut client = agent.client().await;
-    let polled = list(Mode::Poll, vec![of(COSTS, SubscriptionMode::TargetDefined, 0)]);
-    let mut subscriber = Subscriber::new(&mut client, polled).await.unwrap();
+    let mut subscriber = Subscriber::polling(&mut client).await;
     assert_eq!(numbers(&subscriber.all().await.unwrap()), [0, 0]);
     client.set(set(vec![cost(agent.faces()[0], 4)])).await.unwrap();
-    let poll = SubscribeRequest { request: Some(Request::Poll(Poll {})), ..SubscribeRequest::default() };
-    subscriber.requests.send(poll).await.unwrap();
-    assert_eq!(numbers(&subscriber.all().await.unwrap()), [4, 0]);
+    assert_eq!(numbers(&subscriber.poll().await.unwrap()), [4, 0]);
 }
 
 #[tokio::test]

@@ -51,7 +51,7 @@ impl Agent {
         for port in [9, 10] {
             let uri: ndnweir_net::face_uri::FaceUri = format!("udp4://127.0.0.1:{port}").parse().unwrap();
             config.face(uri.clone()).rate = Some(Rate::from_bps(10_000_000));
-            config.routes.push(RouteSpec { prefix: "/a".parse().unwrap(), to: uri, cost: 0 });
+            config.routes.push(RouteSpec::new("/a".parse().unwrap(), uri, 0));
         }
         let (send, receive) = std::sync::mpsc::channel();
         let ends = Arc::new(AtomicBool::new(false));
@@ -77,6 +77,11 @@ impl Agent {
                 Err(error)
             }
         }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// Something of the forwarder itself.

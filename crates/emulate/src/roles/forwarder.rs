@@ -127,7 +127,7 @@ fn config(task: &ForwarderTask) -> Result<Config, RoleError> {
     for route in &task.routes {
         let Some(face) = task.faces.get(route.face) else { continue };
         let prefix = route.prefix.parse().map_err(RoleError::new)?;
-        config.routes.push(RouteSpec { prefix, to: uri(face.remote), cost: route.cost });
+        config.routes.push(RouteSpec::new(prefix, uri(face.remote), route.cost));
     }
     Ok(config)
 }

@@ -2,25 +2,26 @@
 
 mod gnmi;
 mod listen;
+mod restart;
+mod specs;
 mod values;
 
 pub use super::users::Allowed;
 pub use gnmi::{Gnmi, GnmiIdentity};
 pub use listen::Limits;
+pub use specs::{FaceSpec, Place, RouteSpec};
 pub use values::{ValueError, address, choose, name, queue, scheme, uri};
 
 use crate::face_uri::FaceUri;
 use crate::keys;
 use crate::mgmt::{self, TrustAnchor};
-use ndnweir_core::queue::Limit;
-use ndnweir_core::registry::MarkerParams;
-use ndnweir_core::scheme::{ComponentChoice, Scheme};
+use ndnweir_core::scheme::Scheme;
 use ndnweir_core::suggest;
 use ndnweir_core::units::{Bytes, Duration, Rate};
-use ndnweir_node::forwarder::reliability::Params;
 use ndnweir_wire::Name;
 use serde::Deserialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -29,59 +30,11 @@ use toml::Spanned;
 /// The largest frame on UDP by default: fits an Ethernet path with a tunnel on it.
 pub const DEFAULT_MTU: usize = 1400;
 
+/// How long Interests may be pending at most: without any time none would be answered.
+const LIFETIMES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(86_400_000));
+
 /// The smallest frame on UDP: room for the link header and some of the packet.
 const MIN_MTU: usize = 256;
-
-/// A face that exists as long as the forwarder.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FaceSpec {
-    /// Where it leads.
-    pub uri: FaceUri,
-    /// The rate at which it is sent on; none as fast as the kernel takes.
-    pub rate: Option<Rate>,
-    /// The rate at which the neighbour sends back, for shapers and meters; the rate by default.
-    pub return_rate: Option<Rate>,
-    /// What may wait where there is a rate.
-    pub queue: Limit,
-    /// Whether the neighbour's congestion fields count.
-    pub trust: bool,
-    /// The largest frame on UDP.
-    pub mtu: usize,
-    /// Whether lost frames on UDP are sent again if the neighbour takes part (NDNLPv2 link reliability).
-    pub reliability: bool,
-    /// Share of frames lost on UDP above which link-retransmitted Data are marked; 1 marks none.
-    pub mark_losses: f64,
-    /// A marker in place of the scheme's where there is a rate.
-    pub marker: Option<ComponentChoice<MarkerParams>>,
-}
-
-impl FaceSpec {
-    /// A face with default settings.
-    pub fn new(uri: FaceUri) -> FaceSpec {
-        FaceSpec {
-            uri,
-            rate: None,
-            return_rate: None,
-            queue: Limit::Bytes(Bytes::new(1 << 20)),
-            trust: true,
-            mtu: DEFAULT_MTU,
-            reliability: true,
-            mark_losses: Params::default().mark_above,
-            marker: None,
-        }
-    }
-}
-
-/// A route that exists as long as the forwarder.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RouteSpec {
-    /// The prefix.
-    pub prefix: Name,
-    /// The face it leads to.
-    pub to: FaceUri,
-    /// Its cost.
-    pub cost: u32,
-}
 
 /// All of it.
 #[derive(Clone, Debug)]
@@ -134,6 +87,8 @@ pub struct Config {
     pub faces: Vec<FaceSpec>,
     /// Routes.
     pub routes: Vec<RouteSpec>,
+    /// The first user or group of `allow_local` that this machine does not know.
+    pub unknown_user: Option<ConfigError>,
     /// Warnings: settings that are dangerous, but valid.
     pub warnings: Vec<String>,
 }
@@ -165,6 +120,7 @@ impl Default for Config {
             authority: mgmt::ManagementConfig::default(),
             faces: Vec::new(),
             routes: Vec::new(),
+            unknown_user: None,
             warnings: Vec::new(),
         }
     }
@@ -191,6 +147,15 @@ const PLAIN_ENDS: &str = "the meter hbhcm takes a neighbour that writes no heade
                           its whole way for one hop; say plain-ends = false where not every neighbour measures, or \
                           plain-ends = true if that is meant";
 
+/// The warning about a registration that nobody can sign.
+const NOBODY_REGISTERS: &str = "localhop = true lets neighbours register prefixes with commands that a trust anchor \
+                                signed, and there is none: nobody can; add a [[trust-anchor]]";
+
+/// The warning about certificates that are all the same to gNMI.
+const EVERYBODY_LEADS: &str = "[gnmi] has no accept: whoever has a certificate of the authority, another router too, may \
+                               lead this forwarder; write accept = [\"SHA-256 of the controller's certificate\"], as \
+                               `ndnweir key certificates` prints it";
+
 /// A configuration that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -212,7 +177,7 @@ struct ConfigFile {
     memory: Option<Spanned<Bytes>>,
     fragments: Option<Spanned<Bytes>>,
     prefixes: Option<Spanned<usize>>,
-    max_lifetime: Option<Duration>,
+    max_lifetime: Option<Spanned<Duration>>,
     #[serde(default)]
     region: Vec<Spanned<String>>,
     metrics: Option<Spanned<String>>,
@@ -285,9 +250,13 @@ impl ConfigReader<'_> {
         TrustAnchor::from_pem(&pem, name).map_err(|e| fail(format!("{e}; give a public key in PEM")))
     }
 
-    fn error(&self, at: usize, message: impl Display) -> ConfigError {
+    fn place(&self, at: usize) -> Place {
         let line = 1 + self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|&&b| b == b'\n').count();
-        ConfigError(format!("{}:{line}: {message}", self.file))
+        Place::new(format!("{}:{line}", self.file))
+    }
+
+    fn error(&self, at: usize, message: impl Display) -> ConfigError {
+        self.place(at).error(message)
     }
 
     fn parse<T, E: Display>(
@@ -339,7 +308,7 @@ impl Config {
         config.prefixes = reader.within(found.prefixes, "prefixes", (1, 1 << 20), config.prefixes)?;
         // Each prefix needs at least one route.
         config.authority.max_routes = config.authority.max_routes.max(config.prefixes);
-        config.max_lifetime = found.max_lifetime.unwrap_or(config.max_lifetime);
+        config.max_lifetime = reader.within(found.max_lifetime, "max-lifetime", LIFETIMES, config.max_lifetime)?;
         config.regions = found.region.iter().map(|text| reader.parse(text, name)).collect::<Result<_, _>>()?;
         config.management = found.management.unwrap_or(config.management);
         config.authority.localhop = found.localhop;
@@ -360,7 +329,7 @@ impl Config {
             if config.faces.iter().any(|known| known.uri == uri) {
                 return Err(reader.error(face.uri.span().start, format!("the face {uri} is there twice")));
             }
-            let mut spec = FaceSpec::new(uri);
+            let mut spec = FaceSpec { at: reader.place(face.uri.span().start), ..FaceSpec::new(uri) };
             if let Some(rate) = face.rate {
                 if *rate.get_ref() == Rate::ZERO {
                     return Err(reader.error(rate.span().start, "rate = 0 sends nothing: leave it out for no limit"));
@@ -377,7 +346,8 @@ impl Config {
         }
         for route in found.route {
             let (prefix, to) = (reader.parse(&route.prefix, name)?, reader.parse(&route.to, uri)?);
-            config.routes.push(RouteSpec { prefix, to, cost: route.cost.unwrap_or(0) });
+            let at = reader.place(route.prefix.span().start);
+            config.routes.push(RouteSpec { prefix, to, cost: route.cost.unwrap_or(0), at });
         }
         config.read_choices(&reader, found.strategy)?;
         Ok(config)
@@ -399,7 +369,7 @@ impl Config {
             }
             let params = [("strategy", strategy), ("shaper", shaper)];
             let params = params.into_iter().filter_map(|(key, value)| Some((key, value?)));
-            let params: std::collections::BTreeMap<_, _> = params.collect();
+            let params: BTreeMap<_, _> = params.collect();
             read.push((prefix, at, serde_json::to_value(params).map_err(|e| reader.error(at, e))?));
         }
         read.sort_by_key(|(prefix, ..)| prefix.len());
@@ -431,8 +401,34 @@ impl Config {
         if meter.name() == "hbhcm" && !meter.params().contains_key("plain-ends") {
             self.warnings.push(PLAIN_ENDS.into());
         }
-        for to in self.routes.iter().map(|route| route.to.clone()).collect::<Vec<_>>() {
-            self.face(to);
+        if self.authority.localhop && self.authority.trust_anchors.is_empty() {
+            self.warnings.push(NOBODY_REGISTERS.into());
+        }
+        if self.gnmi.as_ref().and_then(|gnmi| gnmi.identity.as_ref()).is_some_and(|files| files.accept.is_empty()) {
+            self.warnings.push(EVERYBODY_LEADS.into());
+        }
+        let mut costs: BTreeMap<&Name, Vec<&RouteSpec>> = BTreeMap::new();
+        for route in &self.routes {
+            let known = costs.entry(&route.prefix).or_default();
+            if let Some(other) = known.iter().find(|other| other.to == route.to && other.cost != route.cost) {
+                let (RouteSpec { prefix, to, cost, .. }, other) = (route, other.cost);
+                let text =
+                    format!("the route {prefix} to {to} is there twice, with costs {other} and {cost}: delete one");
+                return Err(route.at.error(text));
+            }
+            known.push(route);
+        }
+        // A flag may give a rate to a face of the file. What a program says is not for people to mend.
+        let idle = |face: &&FaceSpec| face.at.is_known() && face.rate.is_none() && face.queue != specs::DEFAULT_QUEUE;
+        if let Some(face) = self.faces.iter().find(idle) {
+            let text = "nothing waits in its queue without a rate: give it one, or delete `queue`";
+            return Err(face.at.error(format!("face {}: {text}", face.uri)));
+        }
+        for route in self.routes.clone() {
+            let face = self.face(route.to);
+            if !face.at.is_known() {
+                face.at = route.at;
+            }
         }
         Ok(())
     }

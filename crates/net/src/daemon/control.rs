@@ -2,7 +2,7 @@
 
 use super::Daemon;
 use super::config::FaceSpec;
-use super::faces::{SocketFace, Transport};
+use super::faces::{INTERNAL, SocketFace, Transport};
 use super::strategies::{name_of, strategy_of};
 use crate::face_uri::FaceUri;
 use crate::mgmt::dataset::{
@@ -21,6 +21,10 @@ use std::time::Duration;
 
 /// Frames smaller than this leave little room after the link header.
 const MIN_MTU: u64 = 256;
+/// What a UDP datagram holds over IPv4.
+const MAX_MTU: u64 = 65_507;
+/// How `nfdc face create … mtu auto` writes that the forwarder is to choose.
+const AUTO_MTU: u64 = u64::MAX;
 const NO_RELIABILITY: &str = "streams lose nothing: only a UDP face can have link reliability";
 
 /// The settings of the content store.
@@ -92,7 +96,7 @@ impl Daemon {
     /// The two ends of a face, in NFD's form.
     fn uris(&self, link: &SocketFace) -> (String, String) {
         match (&link.transport, &link.uri) {
-            (Transport::Management, _) => ("internal://".into(), "internal://".into()),
+            (Transport::Management, _) => (INTERNAL.into(), INTERNAL.into()),
             (Transport::Udp { port, .. }, uri) => {
                 let local = self.ports.get(*port).map_or_else(|| uri.clone(), |port| FaceUri::udp(port.local()));
                 (uri.to_string(), local.to_string())
@@ -107,13 +111,15 @@ impl Daemon {
     }
 }
 
-fn check_mtu(datagram: bool, mtu: Option<u64>) -> Result<(), CommandFailure> {
-    match mtu.is_some_and(|mtu| !datagram || mtu < MIN_MTU) {
-        true => {
-            let text = format!("the MTU of a UDP face is {MIN_MTU} or more, streams have none");
+/// The MTU that a command wants for a face; none if it leaves it open, or to the forwarder.
+fn wanted_mtu(datagram: bool, mtu: Option<u64>) -> Result<Option<usize>, CommandFailure> {
+    match mtu.filter(|mtu| *mtu != AUTO_MTU) {
+        None => Ok(None),
+        Some(mtu) if datagram && (MIN_MTU..=MAX_MTU).contains(&mtu) => Ok(Some(mtu as usize)),
+        Some(_) => {
+            let text = format!("the MTU of a UDP face is {MIN_MTU} to {MAX_MTU}, streams have none");
             Err(CommandFailure::new(409, text))
         }
-        false => Ok(()),
     }
 }
 
@@ -170,12 +176,8 @@ impl ManagedForwarder for Daemon {
         if request.settings.reliability == Some(true) && !datagram {
             return Err(CommandFailure::new(409, NO_RELIABILITY));
         }
-        check_mtu(datagram, request.settings.mtu)?;
         let mut spec = FaceSpec::new(request.remote.clone());
-        spec.mtu = match request.settings.mtu {
-            Some(mtu) => mtu.min(8800) as usize,
-            None => self.config.mtu,
-        };
+        spec.mtu = wanted_mtu(datagram, request.settings.mtu)?.unwrap_or(self.config.mtu);
         spec.reliability = request.settings.reliability.unwrap_or(spec.reliability);
         let id = self.create(&spec, persistency).map_err(|e| CommandFailure::new(504, e.to_string()))?;
         let number = self.faces.number(id).unwrap_or(0);
@@ -194,9 +196,7 @@ impl ManagedForwarder for Daemon {
         if settings.reliability == Some(true) && !link.is_datagram() {
             return Err(CommandFailure::new(409, NO_RELIABILITY));
         }
-        check_mtu(link.is_datagram(), settings.mtu)?;
-        if let Some(mtu) = settings.mtu {
-            let mtu = mtu.min(8800) as usize;
+        if let Some(mtu) = wanted_mtu(link.is_datagram(), settings.mtu)? {
             link.mtu = Some(mtu);
             self.forwarder.set_mtu(now, id, mtu);
         }

@@ -15,6 +15,9 @@ use std::net::SocketAddr;
 /// Face numbers below are reserved, as in NFD.
 const FIRST_NUMBER: u64 = 256;
 
+/// Where the forwarder's own face leads (as in NFD).
+pub(super) const INTERNAL: &str = "internal://";
+
 /// What carries a face's frames.
 pub(super) enum Transport {
     Udp {
@@ -60,6 +63,14 @@ pub(super) struct SocketFace {
 }
 
 impl SocketFace {
+    /// Where it leads, for people.
+    pub(super) fn place(&self) -> String {
+        match self.transport {
+            Transport::Management => INTERNAL.to_owned(),
+            _ => self.uri.to_string(),
+        }
+    }
+
     pub(super) fn is_on_demand(&self) -> bool {
         self.persistency == Persistency::OnDemand
     }

@@ -3,6 +3,7 @@
 use super::admission::{Origin, Rejected, network_of};
 use super::config::{FaceSpec, RouteSpec};
 use super::faces::{SocketFace, Transport};
+use super::reload::Peers;
 use super::{ConfigError, Daemon, RunError, key};
 use crate::address;
 use crate::face::sockets;
@@ -58,14 +59,16 @@ pub(super) fn origin_of(transport: &Transport) -> Origin {
 }
 
 impl Daemon {
-    pub(super) fn add_configured(&mut self, spec: &FaceSpec) -> Result<FaceId, RunError> {
-        let failed = |error| RunError::Socket { what: format!("face {}", spec.uri), error, remedy: "" };
-        self.create(spec, Persistency::Permanent).map_err(failed)
+    /// Makes a face of the configuration, of which `peers` has the host.
+    pub(super) fn add_configured(&mut self, spec: &FaceSpec, peers: &Peers) -> Result<FaceId, RunError> {
+        let what = || format!("{}face {}", spec.at, spec.uri);
+        let failed = |error| RunError::Socket { what: what(), error, remedy: "" };
+        self.create_at(spec, peers.get(&spec.uri).copied(), Persistency::Permanent).map_err(failed)
     }
 
     pub(super) fn add_configured_route(&mut self, route: &RouteSpec) -> Result<(), ConfigError> {
         let now = self.clock.now();
-        let failed = |why: &str| ConfigError::new(format!("route {}: {why}", route.prefix));
+        let failed = |why: &str| route.at.error(format!("route {}: {why}", route.prefix));
         let face = self.faces.with_uri(&route.to).and_then(|id| self.faces.number(id));
         let parameters = ControlParameters {
             face_id: Some(face.ok_or_else(|| failed("its face is gone"))?),
@@ -77,23 +80,28 @@ impl Daemon {
         registered.unwrap_or(Ok(())).map_err(|response| failed(&response.text))
     }
 
-    /// Makes a configured face.
+    /// Makes a face to where its URI leads now.
     pub(super) fn create(&mut self, spec: &FaceSpec, persistency: Persistency) -> io::Result<FaceId> {
+        let peer = match &spec.uri {
+            FaceUri::Udp(family, host, port) | FaceUri::Tcp(family, host, port) => {
+                Some(address::first(*family, host, *port)?)
+            }
+            FaceUri::Unix(_) => None,
+        };
+        self.create_at(spec, peer, persistency)
+    }
+
+    /// Makes a face to an address, or a Unix socket.
+    fn create_at(&mut self, spec: &FaceSpec, peer: Option<SocketAddr>, persistency: Persistency) -> io::Result<FaceId> {
         let now = self.clock.now();
-        match &spec.uri {
-            FaceUri::Udp(family, host, port) => {
-                let peer = address::first(*family, host, *port)?;
+        match (&spec.uri, peer) {
+            (FaceUri::Udp(..), Some(peer)) => {
                 let port = self.ports.port_for(peer)?;
                 self.add_peer(now, port, peer, spec, persistency)
             }
-            FaceUri::Tcp(family, host, port) => {
-                let peer = address::first(*family, host, *port)?;
-                let id = self.add(now, spec, Transport::Down { retry: now }, peer.ip().is_loopback(), persistency)?;
-                self.dial(now, id);
-                Ok(id)
-            }
-            FaceUri::Unix(_) => {
-                let id = self.add(now, spec, Transport::Down { retry: now }, true, persistency)?;
+            (_, peer) => {
+                let local = peer.is_none_or(|peer| peer.ip().is_loopback());
+                let id = self.add(now, spec, Transport::Down { retry: now }, local, persistency)?;
                 self.dial(now, id);
                 Ok(id)
             }
@@ -111,6 +119,10 @@ impl Daemon {
         if let Some(id) = self.faces.with_peer(port, peer) {
             if persistency != Persistency::OnDemand {
                 self.adopt(id, persistency);
+                if let Some(link) = self.faces.get_mut(id) {
+                    // Found from now on by how it was configured, which may be a name of the host.
+                    link.uri = spec.uri.clone();
+                }
             }
             return Ok(id);
         }
@@ -215,7 +227,6 @@ impl Daemon {
                 return Err(io::Error::other(why));
             }
         };
-        tracing::info!(face = number, uri = %spec.uri, local, "face added");
         let owner = match &transport {
             Transport::Stream(stream) if matches!(spec.uri, FaceUri::Unix(_)) => sockets::peer_is_owner(stream),
             _ => false,
@@ -240,6 +251,7 @@ impl Daemon {
             registers,
             challenge: (datagram && on_demand).then(Box::default),
         };
+        tracing::info!(face = number, uri = face.place(), local, "face added");
         self.faces.insert(id, face);
         self.set_class(id);
         self.set_reliability(now, id);
@@ -282,7 +294,7 @@ impl Daemon {
     pub(super) fn close(&mut self, now: Time, id: FaceId, why: &str) {
         self.note_event(FaceEventKind::Destroyed, id);
         let Some(link) = self.faces.remove(id) else { return };
-        tracing::info!(face = link.number, uri = %link.uri, why, "face removed");
+        tracing::info!(face = link.number, uri = link.place(), why, "face removed");
         self.stop_waiting(&link.transport);
         if link.is_on_demand() {
             self.admission.leave(link.origin);

@@ -163,7 +163,7 @@ mod tests {
         let mut config = Config { unix: Some(dir.path().join("s")), ..Config::default() };
         for uri in faces {
             let uri: FaceUri = uri.parse().unwrap();
-            config.routes.push(RouteSpec { prefix: "/a".parse().unwrap(), to: uri.clone(), cost: 0 });
+            config.routes.push(RouteSpec::new("/a".parse().unwrap(), uri.clone(), 0));
             config.face(uri);
         }
         (Daemon::new(config).unwrap(), dir)

@@ -141,7 +141,7 @@ impl Daemon {
     }
 
     fn face_lines(&mut self, now: Time, page: &mut Page) {
-        let faces: Vec<_> = self.faces.iter().map(|(id, link)| (id, link.number, link.uri.to_string())).collect();
+        let faces: Vec<_> = self.faces.iter().map(|(id, link)| (id, link.number, link.place())).collect();
         let rows: Vec<_> = faces
             .into_iter()
             .map(|(id, number, uri)| {
@@ -206,6 +206,15 @@ impl Daemon {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_forwarders_own_face_is_named_as_in_the_list() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = crate::daemon::Config { unix: Some(dir.path().join("s")), ..crate::daemon::Config::default() };
+        let mut daemon = Daemon::new(config).unwrap();
+        let text = daemon.metrics_text(daemon.clock.now());
+        assert!(text.contains("uri=\"internal://\"") && !text.contains("unix:///internal"), "{text}");
+    }
 
     #[test]
     fn a_path_of_any_characters_stays_within_its_label() {

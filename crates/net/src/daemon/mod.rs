@@ -21,6 +21,7 @@ mod management;
 mod metrics;
 mod ports;
 mod proof;
+mod reload;
 mod requests;
 mod signals;
 mod strategies;
@@ -31,13 +32,13 @@ mod users;
 
 pub use config::{Config, ConfigError, FaceSpec, RouteSpec};
 pub use handle::{Handle, Unreachable};
+pub use reload::ReloadError;
 pub use users::{Allowed, AllowedError};
 
 use crate::clock::Clock;
 use crate::exporter::Exporter;
 use crate::face::sockets;
 use crate::face_uri::FaceUri;
-use crate::mgmt::dataset::Persistency;
 use crate::mgmt::{Management, Timestamps};
 use crate::poll::{Poll, Ready};
 use admission::Admission;
@@ -171,6 +172,11 @@ impl Daemon {
         use std::hash::{BuildHasher, RandomState};
         config.complete()?;
         let clock = Clock::new();
+        let now = clock.now();
+        let mut peers = reload::Peers::new();
+        config.faces.iter().try_for_each(|face| reload::resolve(face, &mut peers))?;
+        let management = Management::new(config.authority.clone(), Timestamps { now, unix: clock.unix() });
+        reload::check(&config, &peers, &management.prefixes(), config.prefixes)?;
         let forwarder = Forwarder::new(ForwarderConfig {
             number: 0,
             seed: RandomState::new().hash_one(0),
@@ -192,8 +198,6 @@ impl Daemon {
         if !sockets::allow_descriptors(config.max_peers + config.faces.len() + SPARE_DESCRIPTORS) {
             tracing::warn!("fewer connections than max-peers can be held: raise the limit of open files");
         }
-        let now = clock.now();
-        let management = Management::new(config.authority.clone(), Timestamps { now, unix: clock.unix() });
         let mut daemon = Daemon {
             clock,
             forwarder,
@@ -224,7 +228,7 @@ impl Daemon {
         daemon.config = config;
         daemon.start_management(now)?;
         for face in &faces {
-            daemon.add_configured(face)?;
+            daemon.add_configured(face, &peers)?;
         }
         for route in &routes {
             daemon.add_configured_route(route)?;
@@ -354,43 +358,6 @@ impl Daemon {
             port => self.on_port(port, readable, writable),
         }
         None
-    }
-
-    /// Applies the faces, routes, strategies and regions of another configuration. The rest of the scheme, the sizes of
-    /// tables and the addresses to listen on stay as they are until the next start.
-    ///
-    /// # Errors
-    /// If the configuration cannot be used; then nothing has changed, except for faces that could not be made.
-    pub fn reload(&mut self, mut config: Config) -> Result<(), RunError> {
-        config.complete()?;
-        self.check_strategies(&config.scheme)?;
-        let now = self.clock.now();
-        self.take_over_strategies(now, &config.scheme)?;
-        let old = std::mem::take(&mut self.config);
-        for route in old.routes.iter().filter(|route| !config.routes.contains(route)) {
-            self.remove_configured_route(route);
-        }
-        for face in old.faces.iter().filter(|face| !config.faces.contains(face)) {
-            if let Some(id) = self.faces.with_uri(&face.uri) {
-                self.close(now, id, "no longer configured");
-            }
-        }
-        self.forwarder.set_regions(config.regions.clone());
-        let (faces, routes, regions) = (config.faces.clone(), config.routes.clone(), config.regions);
-        let allow_local = config.allow_local;
-        self.users.forget();
-        self.config = Config { faces, routes, regions, allow_local, ..old };
-        for face in &config.faces {
-            match self.faces.with_uri(&face.uri) {
-                Some(id) => self.adopt(id, Persistency::Permanent),
-                None => drop(self.add_configured(face)?),
-            }
-        }
-        for route in &config.routes {
-            self.add_configured_route(route)?;
-        }
-        tracing::info!(faces = config.faces.len(), routes = config.routes.len(), "configuration read again");
-        Ok(())
     }
 
     fn run_housekeeping(&mut self, now: Time) {

@@ -127,8 +127,6 @@ impl Daemon {
             let (prefix, shaped) = (name(&choice.prefix).map_err(ConfigError::new)?, new.is_shaped(place + 1));
             self.forwarder.choose(now, prefix.as_view(), &choice.strategy, Some(shaped)).map_err(ConfigError::new)?;
         }
-        self.config.scheme.choices.clone_from(&new.choices);
-        self.config.scheme.parts.strategy = own.clone();
         Ok(())
     }
 }

@@ -52,12 +52,12 @@ impl fmt::Display for Allowed {
 }
 
 impl Allowed {
-    /// Whether there is such a user or group, as far as the system can say now.
+    /// Whether there is such a user or group. One about which the system cannot be asked now may exist.
     pub fn is_known(&self) -> bool {
         match self {
             Allowed::Everybody => true,
-            Allowed::User(name) => uid_of(name).is_some(),
-            Allowed::Group(name) => gid_of(name).is_some(),
+            Allowed::User(name) => uid_of(name).is_some() || User::from_name(name).is_err(),
+            Allowed::Group(name) => gid_of(name).is_some() || Group::from_name(name).is_err(),
         }
     }
 

@@ -40,7 +40,7 @@ pub use emit::Frames;
 pub use faces::{FaceOptions, LinkCounters};
 pub use hints::MAX_DELEGATIONS;
 pub use reliability::Reliability;
-pub use routes::{Route, RouteError};
+pub use routes::{MAX_HOPS, Route, RouteError};
 
 use crate::config::NodeConfig;
 use crate::error::StrategyError;

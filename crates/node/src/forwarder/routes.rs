@@ -10,7 +10,7 @@ use ndnweir_wire::{Name, NameView};
 use std::collections::BTreeMap;
 
 /// Next hops of one prefix at most.
-const MAX_HOPS: usize = 64;
+pub const MAX_HOPS: usize = 64;
 
 /// Why a route cannot be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -37,6 +37,7 @@ fn link(scenario: &mut ScenarioInfo, a: &str, b: &str, rate: f64, delay: f64) {
             rate_mbps: rate,
             delay_ms: delay,
             queue: "200 packets".into(),
+            ..LinkInfo::default()
         });
     }
 }

@@ -57,6 +57,8 @@ fn connect(args: &RemoteArgs) -> Result<Remote, Failure> {
 enum FaceWord {
     Id(u64),
     Uri(FaceUri),
+    /// As the list shows what nobody can make: the forwarder's own face, and streams that others have opened.
+    Listed(String),
 }
 
 impl FaceWord {
@@ -66,6 +68,9 @@ impl FaceWord {
             Ok(id) => Ok(FaceWord::Id(id)),
             Err(_) if !text.contains("://") => {
                 Err(Failure::input(format!("`{text}` is neither a face's number nor a URI such as udp4://HOST:PORT")))
+            }
+            Err(_) if ["internal://", "fd://"].iter().any(|scheme| text.starts_with(scheme)) => {
+                Ok(FaceWord::Listed(text.to_owned()))
             }
             Err(_) => Ok(FaceWord::Uri(canonical(text)?)),
         }
@@ -77,6 +82,7 @@ impl FaceWord {
         let is_it = |face: &FaceStatus| match self {
             FaceWord::Id(id) => face.face_id == *id,
             FaceWord::Uri(uri) => face.remote_uri == uri.to_string(),
+            FaceWord::Listed(uri) => face.remote_uri == *uri,
         };
         Ok(faces.into_iter().find(is_it))
     }
@@ -86,6 +92,7 @@ impl FaceWord {
         let none = || match self {
             FaceWord::Id(id) => format!("there is no face {id}; `ndnweir face list` shows them"),
             FaceWord::Uri(uri) => format!("there is no face to {uri}; `ndnweir face list` shows them"),
+            FaceWord::Listed(uri) => format!("there is no face to {uri}; `ndnweir face list` shows them"),
         };
         if let Some(face) = self.find(forwarder)? {
             return Ok(face);

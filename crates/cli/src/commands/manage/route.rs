@@ -55,7 +55,7 @@ pub fn run(args: &RouteArgs) -> Result<(), Failure> {
 fn remove(forwarder: &mut Remote, prefix: &Name, word: &FaceWord, origin: u64, as_json: bool) -> Result<(), Failure> {
     let face_id = match word {
         FaceWord::Id(id) => *id,
-        FaceWord::Uri(_) => word.get(forwarder)?.face_id,
+        FaceWord::Uri(_) | FaceWord::Listed(_) => word.get(forwarder)?.face_id,
     };
     // Forwarders answer OK to the removal of a missing route; a mistyped one is reported.
     let entries: Vec<RibEntry> = forwarder.list("rib", "list")?;

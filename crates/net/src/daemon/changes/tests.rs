@@ -11,7 +11,7 @@ fn daemon() -> (Daemon, [u64; 3], tempfile::TempDir) {
     for (at, uri) in uris.iter().enumerate() {
         config.face(uri.clone()).rate = (at == 0).then(|| Rate::from_bps(1_000_000));
         if at < 2 {
-            config.routes.push(RouteSpec { prefix: "/a".parse().unwrap(), to: uri.clone(), cost: 0 });
+            config.routes.push(RouteSpec::new("/a".parse().unwrap(), uri.clone(), 0));
         }
     }
     let daemon = Daemon::new(config).unwrap();

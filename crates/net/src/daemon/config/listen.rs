@@ -1,6 +1,7 @@
 //! Where the forwarder listens, and limits on its on-demand peers.
 
-use super::{Config, ConfigError, ConfigReader, MIN_MTU, address};
+use super::{Config, ConfigError, ConfigReader, LIFETIMES, MIN_MTU, address};
+use crate::daemon::Allowed;
 use ndnweir_core::units::{Bytes, Duration, Rate};
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -53,7 +54,7 @@ pub(super) struct Listen {
     reliability: Option<bool>,
     max_peers: Option<Spanned<usize>>,
     idle: Option<Duration>,
-    max_lifetime: Option<Duration>,
+    max_lifetime: Option<Spanned<Duration>>,
     #[serde(default)]
     allow_local: Vec<Spanned<String>>,
     per_address: Option<Spanned<usize>>,
@@ -75,9 +76,16 @@ impl Listen {
         config.reliability = self.reliability.unwrap_or(config.reliability);
         config.max_peers = reader.within(self.max_peers, "max-peers", (1, 60_000), config.max_peers)?;
         config.idle = self.idle.unwrap_or(config.idle);
-        config.max_lifetime_on_demand = self.max_lifetime.unwrap_or(config.max_lifetime_on_demand);
-        let allowed = self.allow_local.iter().map(|text| reader.parse(text, str::parse));
-        config.allow_local = allowed.collect::<Result<_, _>>()?;
+        let usual = config.max_lifetime_on_demand;
+        config.max_lifetime_on_demand = reader.within(self.max_lifetime, "max-lifetime", LIFETIMES, usual)?;
+        for text in &self.allow_local {
+            let allowed: Allowed = reader.parse(text, str::parse)?;
+            if config.unknown_user.is_none() && !allowed.is_known() {
+                let why = format!("this machine has no {allowed}: make it (such as with `groupadd`), or name another");
+                config.unknown_user = Some(reader.error(text.span().start, why));
+            }
+            config.allow_local.push(allowed);
+        }
         let usual = Limits::default();
         let count = |value: Option<Spanned<usize>>, what: &str| {
             value.map(|value| reader.within(Some(value), what, (1, 60_000), 1)).transpose()

@@ -1,6 +1,7 @@
 //! Valid configurations, and the errors of invalid ones.
 
 use super::*;
+use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::Family;
 
 const GOOD: &str = r#"
@@ -75,6 +76,10 @@ fn what_is_wrong_is_named_with_its_line_and_a_remedy() {
         ("[[face]]", "[[face", "fwd.toml:7: ", ""),
         ("[[face]]", "[[trust-anchor]]\nkey = \"/no/key.pem\"\n[[face]]", "fwd.toml:8: ", "/no/key.pem"),
         ("[[face]]", "[[trust-anchor]]\nkey = \"/dev/null\"\n[[face]]", "fwd.toml:8: ", "this is not a file"),
+        ("cache = 1000", "max-lifetime = \"0s\"", "fwd.toml:3: ", "from 1ms to"),
+        ("[listen]", "[listen]\nmax-lifetime = \"0s\"", "fwd.toml:5: ", "from 1ms to"),
+        ("0.0.0.0:6363", "224.0.23.170:56363", "fwd.toml:6: ", "0.0.0.0 for all"),
+        ("0.0.0.0:6363", "255.255.255.255:6363", "fwd.toml:6: ", "0.0.0.0 for all"),
         // Of this crate.
         ("[[face]]", "[[trust-anchor]]\nkey = \"Cargo.toml\"\n[[face]]", "fwd.toml:8: ", "PEM"),
     ];
@@ -82,6 +87,38 @@ fn what_is_wrong_is_named_with_its_line_and_a_remedy() {
         let error = Config::read("fwd.toml", &GOOD.replacen(good, bad, 1)).unwrap_err().to_string();
         assert!(error.starts_with(place) && error.contains(remedy), "{bad}: {error}");
     }
+}
+
+#[test]
+fn combinations_that_have_no_effect_are_rejected() {
+    let complete = |text: String| Config::read("fwd.toml", &text).unwrap().complete().map_err(|e| e.to_string());
+    let error = complete(GOOD.replace("rate = \"100Mbps\"\n", "")).unwrap_err();
+    assert!(error.starts_with("fwd.toml:8: face udp4://192.0.2.1:6363: nothing waits"), "{error}");
+    // A flag may give the rate.
+    let mut config = Config::read("fwd.toml", &GOOD.replace("rate = \"100Mbps\"\n", "")).unwrap();
+    config.face("udp4://192.0.2.1:6363".parse().unwrap()).rate = Some(Rate::from_mbps(1.0));
+    config.complete().unwrap();
+    let again =
+        |cost: u32| format!("[[route]]\nprefix = \"/example\"\nto = \"udp4://192.0.2.1:6363\"\ncost = {cost}\n");
+    let error = complete(format!("{GOOD}{}", again(9))).unwrap_err();
+    assert!(error.starts_with("fwd.toml:23: the route /example to udp4://192.0.2.1:6363 is there twice"), "{error}");
+    assert!(error.contains("costs 10 and 9"), "{error}");
+    assert_eq!(complete(format!("{GOOD}{}", again(10))), Ok(()));
+}
+
+#[test]
+fn settings_that_let_nobody_or_everybody_do_something_are_warned_of() {
+    let warned = |text: &str, of: &str| {
+        let mut config = Config::read("fwd.toml", &format!("{text}{GOOD}")).unwrap();
+        config.complete().unwrap();
+        config.warnings.iter().any(|warning| warning.contains(of))
+    };
+    assert!(warned("localhop = true\n", "[[trust-anchor]]") && !warned("", "[[trust-anchor]]"));
+    let gnmi = |accept: &str| {
+        format!("gnmi = {{ listen = \"192.0.2.1:9339\", certificate = \"a\", key = \"b\", clients = \"c\"{accept} }}\n")
+    };
+    assert!(warned(&gnmi(""), "accept = [") && !warned("", "accept = ["));
+    assert!(!warned(&gnmi(&format!(", accept = [\"{}\"]", "0a".repeat(32))), "accept = ["));
 }
 
 #[test]

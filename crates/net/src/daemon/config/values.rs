@@ -8,7 +8,7 @@ use ndnweir_core::units::Bytes;
 use ndnweir_wire::Name;
 use serde_json::Value;
 use std::fmt::Display;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// A value that cannot be used: a sentence with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -46,7 +46,13 @@ pub fn name(text: &str) -> Result<Name, ValueError> {
 /// A sentence with the remedy.
 pub fn address(text: &str) -> Result<SocketAddr, ValueError> {
     let malformed = |_| ValueError(format!("`{text}` is not an address: write one such as 0.0.0.0:6363 or [::]:6363"));
-    text.parse().map_err(malformed)
+    let address: SocketAddr = text.parse().map_err(malformed)?;
+    let ip = address.ip().to_canonical();
+    if ip.is_multicast() || ip == IpAddr::V4(Ipv4Addr::BROADCAST) {
+        let text = format!("`{text}` is the address of many machines: write one of this machine, or 0.0.0.0 for all");
+        return Err(ValueError(text));
+    }
+    Ok(address)
 }
 
 /// Reads what may wait: `"1000 packets"` or an amount such as `"1MiB"`.

@@ -17,7 +17,7 @@ fn config(scheme: Value) -> (Config, tempfile::TempDir) {
     config.scheme = Scheme::resolve("test", &scheme).unwrap();
     for port in [9, 10] {
         let to: FaceUri = format!("udp4://127.0.0.1:{port}").parse().unwrap();
-        config.routes.push(RouteSpec { prefix: name("/a"), to: to.clone(), cost: port });
+        config.routes.push(RouteSpec::new(name("/a"), to.clone(), port));
         config.face(to);
     }
     (config, dir)
@@ -186,7 +186,11 @@ fn a_face_is_not_made_with_an_mtu_that_it_cannot_have() {
         ("udp4://127.0.0.1:12", 10, Err(409)),
         ("udp4://127.0.0.1:12", MIN_MTU - 1, Err(409)),
         ("tcp4://127.0.0.1:12", 1400, Err(409)),
+        ("udp4://127.0.0.1:12", MAX_MTU + 1, Err(409)),
+        ("udp4://127.0.0.1:12", 99_999_999_999, Err(409)),
         ("udp4://127.0.0.1:12", MIN_MTU, Ok(Some(MIN_MTU))),
+        ("udp4://127.0.0.1:13", MAX_MTU, Ok(Some(MAX_MTU))),
+        ("udp4://127.0.0.1:14", AUTO_MTU, Ok(Some(1400))),
     ] {
         let settings = FaceSettings { mtu: Some(mtu), ..FaceSettings::default() };
         let made = daemon.create_face(&FaceRequest { remote: uri.parse().unwrap(), local: None, settings });
