@@ -32,6 +32,7 @@ pub fn say_error(what: &str) {
 }
 
 /// Writes a line on standard error; a terminal obeys nothing in it.
+#[cfg(any(feature = "network", feature = "view"))]
 pub fn say(line: impl Display) {
     write(&plain::lines(&line.to_string()));
 }

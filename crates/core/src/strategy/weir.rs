@@ -303,10 +303,10 @@ impl Strategy for Weir {
         if self.prefixes.len() <= prefix.index() {
             self.prefixes.resize_with(prefix.index() + 1, Entry::default);
         }
-        let best = cheapest(hops.iter().copied());
+        let cheapest = hops.iter().map(|hop| hop.cost).min();
         let least = self.params.least.max(NEVER_NOTHING);
         let fresh = |hop: &NextHop| {
-            let share = if Some(hop.face) == best { 1.0 } else { least };
+            let share = if Some(hop.cost) == cheapest { 1.0 } else { least };
             Hop { face: hop.face, share, credit: 0.0, level: 0.0, seen: ctx.now, asked: None, srtt: None }
         };
         let entry = &mut self.prefixes[prefix.index()];
