@@ -3,7 +3,6 @@
 use anstream::{AutoStream, ColorChoice};
 use ndnweir_core::plain;
 use ndnweir_lab::text_table::TableStyle;
-use std::fmt::Display;
 use std::io::{IsTerminal, Write, stderr, stdout};
 
 /// The style of tables on standard output: as wide as the terminal, in colour where it has them. What is not a terminal
@@ -33,7 +32,7 @@ pub fn say_error(what: &str) {
 
 /// Writes a line on standard error; a terminal obeys nothing in it.
 #[cfg(any(feature = "network", feature = "view"))]
-pub fn say(line: impl Display) {
+pub fn say(line: impl std::fmt::Display) {
     write(&plain::lines(&line.to_string()));
 }
 

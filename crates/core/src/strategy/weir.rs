@@ -380,6 +380,28 @@ mod tests {
         assert!((bench.shares()[0] - 0.00333).abs() < 0.00002, "{:?}", bench.shares());
     }
 
+    // As above, but with a round trip of 50 ms over the second: 50 ms of 100 + 2 · 50 are a quarter, in place of a half.
+    #[test]
+    fn shares_move_as_slowly_as_the_longest_way_answers() {
+        let mut bench = bench();
+        data(&mut bench, 10, 1, 1000, 1000);
+        bench.strategy.prefixes[0].changed = Time::ZERO;
+        let hop = &mut bench.strategy.prefixes[0].hops[1];
+        (hop.asked, hop.srtt) = (Some(Time::ZERO), Some(Duration::from_millis(50)));
+        data(&mut bench, 50, 2, 3000, 3000);
+        let (first, second) = (1.0 / 1.01 * (1.0 - 0.002_547_0 / 2.0), 0.01 / 1.01 * 1.125);
+        let shares = bench.shares();
+        assert!((shares[0] - first / (first + second)).abs() < 1e-6, "{shares:?}");
+    }
+
+    #[test]
+    fn next_hops_of_least_cost_begin_with_equal_shares() {
+        let bench: Bench<Weir> = Bench::new(&json!({ "least": 0.01 }), &[(1, 1), (2, 2), (3, 1)]);
+        let shares = bench.shares();
+        let wanted = [1.0 / 2.01, 0.01 / 2.01, 1.0 / 2.01];
+        assert!(shares.iter().zip(wanted).all(|(share, wanted)| (share - wanted).abs() < 1e-9), "{shares:?}");
+    }
+
     // Equal least levels of 1000; the second path has another narrow link: soft 600. With breadth 0.5 its level counts as
     // 1000 − 0.5 · 400 = 800, and the first's, whose soft level is 990, as 995.
     #[test]
