@@ -139,7 +139,7 @@ pub struct Fields([u32; Fields::SLOTS]);
 
 impl Fields {
     /// How many fields one run can carry.
-    pub const SLOTS: usize = 6;
+    pub const SLOTS: usize = 7;
 
     /// The value in a slot; 0 is "not present".
     pub fn get(&self, slot: Slot) -> u32 {

@@ -61,6 +61,8 @@ const NEVER_NOTHING: f64 = 1e-9;
 /// What is left of the level of a next hop, when an Interest that went there is retransmitted or expires (ours).
 const AFTER_RETRANSMISSION: f64 = 0.9;
 const AFTER_TIMEOUT: f64 = 0.5;
+/// What is left of its share, if nothing has come from it since that Interest (ours).
+const AFTER_SILENCE: f64 = 0.5;
 /// A next hop that was not asked for this long gets the next Interest: levels grow old, and where few Interests pass, a
 /// share alone would take minutes to ask.
 const PROBE_AFTER: Duration = Duration::from_millis(2000);
@@ -211,10 +213,23 @@ impl Entry {
     }
 
     /// What was sent to these next hops was not answered.
-    fn weaken(&mut self, sent: &[OutRecord], factor: f64) {
+    fn weaken(&mut self, sent: &[OutRecord]) {
         for hop in self.hops.iter_mut().filter(|hop| sent.iter().any(|record| record.face == hop.face)) {
-            hop.level *= factor;
+            hop.level *= AFTER_TIMEOUT;
         }
+    }
+
+    /// What was sent to these next hops is sent again. One that had time to answer twice, and from which nothing has come
+    /// since, is taken for gone.
+    fn doubt(&mut self, sent: &[OutRecord], now: Time) {
+        for record in sent {
+            let Some(hop) = self.hops.iter_mut().find(|hop| hop.face == record.face) else { continue };
+            hop.level *= AFTER_RETRANSMISSION;
+            if hop.seen < record.sent && hop.srtt.is_some_and(|srtt| now.since(record.sent) > srtt * 2) {
+                hop.share *= AFTER_SILENCE;
+            }
+        }
+        self.normalise();
     }
 }
 
@@ -243,7 +258,7 @@ impl Strategy for Weir {
         if event.arrival == Arrival::Retransmission
             && let Some(entry) = self.prefixes.get_mut(event.prefix.index())
         {
-            entry.weaken(event.sent, AFTER_RETRANSMISSION);
+            entry.doubt(event.sent, ctx.now);
         }
         let unused = self.turn(ctx.now, event.prefix, event.unused(ctx.now));
         if let Some(face) = unused.or_else(|| event.used_earliest().map(|hop| hop.face)) {
@@ -287,7 +302,7 @@ impl Strategy for Weir {
 
     fn on_timeout(&mut self, event: &TimeoutEvent<'_>, _: &mut Ctx<'_>) {
         if let Some(entry) = self.prefixes.get_mut(event.prefix.index()) {
-            entry.weaken(event.sent, AFTER_TIMEOUT);
+            entry.weaken(event.sent);
         }
     }
 
@@ -392,6 +407,25 @@ mod tests {
         let (first, second) = (1.0 / 1.01 * (1.0 - 0.002_547_0 / 2.0), 0.01 / 1.01 * 1.125);
         let shares = bench.shares();
         assert!((shares[0] - first / (first + second)).abs() < 1e-6, "{shares:?}");
+    }
+
+    // Mean round trip 10 ms, shares 1/1.01 and 0.01/1.01. Of the first nothing came after 20 ms, until 30 ms.
+    #[test]
+    fn a_next_hop_that_falls_silent_gives_its_share_away_and_one_that_answers_others_does_not() {
+        use super::super::harness::sent;
+        let share = |retransmitted_at: u64, answered_at: u64| {
+            let mut bench = bench();
+            assert_eq!(bench.interest(0, 0, Arrival::New, &[]), [1]);
+            bench.data_at(10, 1, &[sent(1, 0)]);
+            bench.strategy.prefixes[0].hops[0].seen = Time::from_nanos(answered_at * 1_000_000);
+            bench.interest(retransmitted_at, 0, Arrival::Retransmission, &[sent(1, 20)]);
+            bench.shares()[0]
+        };
+        let before = 1.0 / 1.01;
+        let halved = before / 2.0 / (before / 2.0 + 0.01 / 1.01);
+        for (at, answered, wanted) in [(41, 10, halved), (40, 10, before), (41, 20, before)] {
+            assert!((share(at, answered) - wanted).abs() < 1e-9, "{at} {answered}: {}", share(at, answered));
+        }
     }
 
     #[test]
