@@ -108,9 +108,15 @@ impl Packet {
     /// The hop limit of a fresh Interest.
     pub const HOP_LIMIT: u8 = 255;
 
-    /// How long an Interest lives: NDN's default of 4 s where it does not say.
+    /// How long an Interest lives, in ms: NDN's default of 4 s where it does not say.
+    #[inline]
+    pub const fn known_lifetime_ms(&self) -> u32 {
+        if self.lifetime_ms == 0 { 4000 } else { self.lifetime_ms }
+    }
+
+    /// The same.
     pub const fn lifetime(&self) -> Duration {
-        Duration::from_millis(if self.lifetime_ms == 0 { 4000 } else { self.lifetime_ms as u64 })
+        Duration::from_millis(self.known_lifetime_ms() as u64)
     }
 
     /// Bytes on the wire.

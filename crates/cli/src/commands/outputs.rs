@@ -1,6 +1,7 @@
 //! What a command writes is kept apart: no file that it reads, no two outputs in one, none over the results, and no page
 //! or plan over what is none.
 
+use super::run_files::may_create;
 use crate::failure::Failure;
 use ndnweir_lab::results::FILES;
 use std::fs::File;
@@ -93,4 +94,14 @@ fn linked(one: &Path, other: &Path) -> bool {
 #[cfg(not(unix))]
 fn linked(_: &Path, _: &Path) -> bool {
     false
+}
+
+/// Checks that a page takes the place of nothing but an earlier one.
+pub(super) fn may_write_page(out: &Path, inputs: &[PathBuf], folders: &[&Path]) -> Result<(), Failure> {
+    may_create("--out", out)?;
+    let mut outputs = Outputs::default();
+    outputs.add("--out", out)?;
+    outputs.not(inputs)?;
+    folders.iter().try_for_each(|folder| outputs.outside(folder))?;
+    outputs.only_over(ndnweir_report::PAGE_START)
 }

@@ -1,8 +1,6 @@
 //! `ndnweir report`.
 
-use super::outputs::Outputs;
-use super::print;
-use super::run_files::may_create;
+use super::{outputs, print};
 use crate::args::ReportArgs;
 use crate::failure::Failure;
 use ndnweir_lab::{fetch_trace, results};
@@ -44,24 +42,14 @@ fn draw_fetches(args: &ReportArgs) -> Result<(), Failure> {
     };
     let traces = args.folders.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
     let out = args.out.clone().unwrap_or_else(|| args.folders[0].with_extension("html"));
-    may_write(&out, &args.folders, &[])?;
+    outputs::may_write_page(&out, &args.folders, &[])?;
     let page = report::fetches(&traces, env!("CARGO_PKG_VERSION"));
     std::fs::write(&out, page).map_err(|e| Failure::work(format!("{}: {e}", out.display())))?;
     print(&format!("report: {}\n", out.display()))
 }
 
-/// Checks that the page takes the place of nothing but an earlier one.
-pub(super) fn may_write(out: &Path, inputs: &[PathBuf], folders: &[&Path]) -> Result<(), Failure> {
-    may_create("--out", out)?;
-    let mut outputs = Outputs::default();
-    outputs.add("--out", out)?;
-    outputs.not(inputs)?;
-    folders.iter().try_for_each(|folder| outputs.outside(folder))?;
-    outputs.only_over(report::PAGE_START)
-}
-
 fn compare(before: &Path, after: &Path, out: &Path) -> Result<(), Failure> {
-    may_write(out, &[], &[before, after])?;
+    outputs::may_write_page(out, &[], &[before, after])?;
     let read = |folder| results::read(folder).map_err(Failure::input);
     let labels = (before.display().to_string(), after.display().to_string());
     let page = report::compare(&read(before)?, &read(after)?, (&labels.0, &labels.1));

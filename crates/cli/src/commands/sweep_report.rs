@@ -43,7 +43,7 @@ pub fn write(name: &str, table: &Table, folder: &Path, out: Option<&Path>) -> Re
     let version = env!("CARGO_PKG_VERSION");
     let page = sweep_page(name, table, version).map_err(Failure::input)?;
     if let Some(out) = out {
-        super::report::may_write(out, &[], &[folder])?;
+        super::outputs::may_write_page(out, &[], &[folder])?;
         std::fs::write(out, page).map_err(|e| Failure::work(format!("{}: {e}", out.display())))?;
         return Ok(out.to_owned());
     }

@@ -42,11 +42,12 @@ pub fn assert_deterministic(infos: &[Info], run: Run) {
 
 /// Parameters that need paces which belong to the link's traffic, more Interests on their way than the workload has, or a
 /// planner; the component's own tests show their effect.
-const SHOWN_BY_OWN_TESTS: [&str; 9] = [
+const SHOWN_BY_OWN_TESTS: [&str; 10] = [
     "overflow: growth",
     "overflow: most",
     "overflow: patience",
     "overflow: start",
+    "rfa: idle-mean",
     "weir: catch-up",
     "weir: growth",
     "weir: least",

@@ -21,12 +21,7 @@ impl Reach {
         if FEW_HOPS.contains(&packet.hop_limit) {
             return Reach::NONE;
         }
-        Reach::of_duration(packet.lifetime())
-    }
-
-    #[inline(always)]
-    fn of_duration(duration: Duration) -> Reach {
-        Reach::of_ms(u32::try_from(duration.nanos() / 1_000_000).unwrap_or(u32::MAX))
+        Reach::of_ms(packet.known_lifetime_ms())
     }
 
     #[inline(always)]
@@ -40,7 +35,8 @@ impl Reach {
 
     /// This, or what is left of a former one that was counted from `since` ago.
     pub(super) fn or_longer(self, former: Reach, since: Duration) -> Reach {
-        let left = Reach::of_duration(former.duration() - since);
+        let left = (former.duration() - since).nanos() / 1_000_000;
+        let left = Reach::of_ms(u32::try_from(left).unwrap_or(u32::MAX));
         if left.0 > self.0 { left } else { self }
     }
 
