@@ -154,7 +154,7 @@ async function programsAreWatched(browser, url, trace) {
     await page.waitForTimeout(300);
   }
   await page.getByText("0.30 MB received in 1.20 s").waitFor();
-  await page.getByRole("cell", { name: /^\d+ unix/ }).first().waitFor();
+  await page.getByRole("cell", { name: /^\d+ internal/ }).first().waitFor();
   await page.getByText(/pending Interests/).waitFor();
   await accessible(page, "what is watched is accessible");
   assert.deepEqual(page.faults, []);
