@@ -252,9 +252,14 @@ fn plan(ndnd: &Ndnd) {
                node = [{ names = [\"P\", \"B\"] }]\nlink = [{ ends = [\"B\", \"P\"], cost = 7 }]\n\
                producer = [{ name = \"P\", node = \"P\", prefix = \"/p\" }]\n\
                consumer = [{ name = \"C\", node = \"B\", prefix = \"/p/1\" }]\n";
-    let socket = ndnd.dir.path().join("sock");
-    let router = |name: &str| format!("[[router]]\nname = \"{name}\"\nmanagement = \"unix://{}\"\n", socket.display());
-    let control = format!("{}uris = [\"udp4://127.0.0.1:27001\"]\n{}", router("P"), router("B"));
+    // Both are the one forwarder, which has no routes as the producer's node.
+    let (socket, other) = (ndnd.dir.path().join("sock"), ndnd.dir.path().join("other"));
+    std::os::unix::fs::symlink(&socket, &other).unwrap();
+    let router = |name: &str, socket: &std::path::Path| {
+        format!("[[router]]\nname = \"{name}\"\nmanagement = \"unix://{}\"\n", socket.display())
+    };
+    let producer = router("P", &other) + "uris = [\"udp4://127.0.0.1:27001\"]\n";
+    let control = producer + &router("B", &socket);
     std::fs::write(ndnd.dir.path().join("net.toml"), net).unwrap();
     std::fs::write(ndnd.dir.path().join("control.toml"), control).unwrap();
     let install = || ndnweir(ndnd.dir.path()).args("route plan net.toml --install control.toml".split(' ')).assert();
