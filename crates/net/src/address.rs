@@ -1,6 +1,6 @@
 //! Addresses of hosts.
 
-use crate::face_uri::IpFamily;
+use crate::face_uri::{FaceUri, IpFamily};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 
@@ -20,6 +20,17 @@ fn resolve(family: IpFamily, host: &str, port: u16) -> io::Result<impl Iterator<
 /// If it has none, or the resolver fails.
 pub fn first(family: IpFamily, host: &str, port: u16) -> io::Result<SocketAddr> {
     connect_first(family, host, port, Ok)
+}
+
+/// The first address to which a face leads; none to a Unix socket.
+///
+/// # Errors
+/// As [`first`].
+pub fn of(uri: &FaceUri) -> io::Result<Option<SocketAddr>> {
+    match uri {
+        FaceUri::Udp(family, host, port) | FaceUri::Tcp(family, host, port) => first(*family, host, *port).map(Some),
+        FaceUri::Unix(_) => Ok(None),
+    }
 }
 
 /// The result of `connect` for the first address of a host that works; else the last error.

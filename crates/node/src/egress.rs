@@ -384,41 +384,6 @@ impl Egress {
         false
     }
 
-    /// The link below sends a frame of its own before the queue; [`Egress::advance`] must have been called for now.
-    /// Returns when that transmission ends. Only for the eventful driver: packets that were handed out keep their
-    /// times.
-    pub(crate) fn occupy(&mut self, now: Time, bytes: Bytes) -> Time {
-        if self.rate.is_none() || self.local || self.settled {
-            return now;
-        }
-        self.extend(now, u32::try_from(bytes.get()).unwrap_or(u32::MAX).saturating_add(self.framing))
-    }
-
-    /// The packet that has just left, counted as `size`, took `bytes` in `frames` frames: header fields and
-    /// acknowledgements come to it then. What is more takes its time before the next. For the drivers of
-    /// [`Egress::occupy`].
-    pub(crate) fn took(&mut self, now: Time, size: u32, frames: u32, bytes: u32) {
-        let framing = self.framing.saturating_mul(frames.saturating_sub(1));
-        let more = bytes.saturating_add(framing).saturating_sub(size);
-        if more > 0 && self.rate.is_some() && !self.local && !self.settled {
-            self.extend(now, more);
-        }
-    }
-
-    fn extend(&mut self, now: Time, size: u32) -> Time {
-        let transmission = transmission_time(self.rate, size);
-        let work = u64::from(size).saturating_mul(8_000_000_000);
-        if self.idle {
-            self.idle = false;
-            self.busy_until = now + transmission;
-            self.transmission = CurrentTransmission { start: now, since: now, work };
-        } else {
-            self.busy_until += transmission;
-            self.transmission.work = self.transmission.work.saturating_add(work);
-        }
-        now + transmission
-    }
-
     /// The marker's verdict on a packet that would join and fits.
     #[inline]
     fn judge(&mut self, now: Time, packet: &Packet, queue: QueueView, trace: &mut Trace) -> Verdict {
@@ -594,6 +559,7 @@ impl Egress {
     }
 }
 
+mod below;
 mod faults;
 mod fragments;
 

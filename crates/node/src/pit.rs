@@ -8,6 +8,7 @@
 
 mod reach;
 mod record;
+mod sent;
 mod view;
 
 use self::reach::Reach;
@@ -351,7 +352,7 @@ impl Pit {
 
     /// Another Interest for a pending name. Whether `face` already was a downstream.
     pub(crate) fn join(&mut self, slot: u32, packet: &Packet, face: FaceId, now: Time) -> bool {
-        // Whoever lets a face ask again cannot shorten what it waits for: the other may be a neighbour's downstream.
+        // Asking again never shortens what a face waits for: a neighbour asks for several, and a stranger may be one.
         let mut expiry = now + Duration::from_millis(u64::from(packet.lifetime_ms));
         let mut record = InRecord::of(packet, face, now);
         let entry = &mut self.entries[slot as usize];
@@ -409,62 +410,6 @@ impl Pit {
             self.wheel.set(&mut self.entries, slot, last, now);
         }
         Some(left)
-    }
-
-    /// What was sent for an entry.
-    #[inline(always)]
-    pub(crate) fn sent(&self, slot: u32) -> &[OutRecord] {
-        self.view(slot).sent()
-    }
-
-    fn sent_mut(&mut self, slot: u32) -> &mut [OutRecord] {
-        let entry = &mut self.entries[slot as usize];
-        match entry.outs() {
-            SPILLED => &mut self.spills[entry.spill as usize].outs,
-            n => &mut std::slice::from_mut(&mut entry.out)[..usize::from(n)],
-        }
-    }
-
-    /// For how long after the latest out-record upstreams wait.
-    #[inline(always)]
-    pub(crate) fn reach(&self, slot: u32) -> Duration {
-        self.entries[slot as usize].reach.duration()
-    }
-
-    /// Records that an Interest leaves by `face`. The nonce it had there before, if it is another one.
-    #[inline(always)]
-    pub(crate) fn record_sent(&mut self, slot: u32, face: FaceId, packet: &Packet, now: Time) -> Option<u32> {
-        let nonce = packet.nonce;
-        let record = OutRecord { sent: now, nonce, face, nacked: None, sends: 1 };
-        let reach = Reach::of(packet);
-        let entry = &mut self.entries[slot as usize];
-        if entry.outs() == 0 {
-            entry.out = record;
-            entry.records |= 1;
-            entry.reach = reach;
-            return None;
-        }
-        let last = self.sent(slot).iter().map(|record| record.sent).max().unwrap_or(now);
-        let entry = &mut self.entries[slot as usize];
-        entry.reach = reach.or_longer(entry.reach, now.since(last));
-        if let Some(known) = self.sent_mut(slot).iter_mut().find(|known| known.face == face) {
-            let former = known.nonce;
-            *known = OutRecord { sends: known.sends.saturating_add(1), ..record };
-            return (former != nonce).then_some(former);
-        }
-        let row = self.spill(slot);
-        let entry = &mut self.entries[slot as usize];
-        if entry.outs() != SPILLED {
-            entry.records = entry.records & INS_SPILLED | SPILLED;
-            self.spills[row].outs.push(entry.out);
-        }
-        self.spills[row].outs.push(record);
-        None
-    }
-
-    /// The out-record towards `face`, to note a NACK in it.
-    pub(crate) fn sent_to_mut(&mut self, slot: u32, face: FaceId) -> Option<&mut OutRecord> {
-        self.sent_mut(slot).iter_mut().find(|record| record.face == face)
     }
 
     /// Records the mark of an Interest.

@@ -60,20 +60,18 @@ pub fn page(comparison: &Comparison, all: &[Aggregate], figures: &[Figure]) -> S
     document(&format!("{name} · ndnweir"), &body, &comparison.repeat.version)
 }
 
-/// How every page begins, by which one is told from other files.
+/// How every page begins, by which one is told from other files. The browser loads nothing but what the page contains.
 pub const PAGE_START: &str = concat!(
     "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">",
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
-    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'",
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; ",
+    "style-src 'unsafe-inline'; img-src data: blob:\">",
 );
-
-/// What the browser enforces: nothing is loaded but what the page contains. [`PAGE_START`] has its beginning.
-const POLICY: &str = "; style-src 'unsafe-inline'; img-src data: blob:";
 
 /// A complete document around a body.
 pub fn document(title: &str, body: &str, version: &str) -> String {
     format!(
-        "{PAGE_START}{POLICY}\">\n\
+        "{PAGE_START}\n\
          <title>{}</title>\n<style>{}</style></head>\n<body>{body}\n<footer>Written by ndnweir {}. Metrics are defined in docs/metrics.md; \
          the optimum is the max-min fair allocation of the long-lived flows over the next hops of the FIBs (routed) or over any paths (physical), \
          computed by linear programs, without losses, queues or start-up.</footer>\n\

@@ -2,7 +2,7 @@
 
 use super::config::TlsConfig;
 use super::mirror::Mirror;
-use super::session::{MAX_MESSAGE, PATIENCE, cost_of, cost_update, endpoint, path, tls};
+use super::session::{MAX_MESSAGE, PATIENCE, cost_of, cost_update, endpoint, path, reason, tls};
 use crate::proto::gnmi::g_nmi_client::GNmiClient;
 use crate::proto::gnmi::{Encoding, GetRequest, Path, SetRequest, Update};
 use ndnweir_wire::Name;
@@ -29,10 +29,7 @@ impl Once {
         let endpoint = endpoint(address, secured.as_ref())?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| error.to_string())?;
-        let channel = runtime.block_on(endpoint.connect()).map_err(|error| {
-            use std::error::Error;
-            error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {source}"))
-        })?;
+        let channel = runtime.block_on(endpoint.connect()).map_err(|error| reason(&error))?;
         let client = GNmiClient::new(channel).max_decoding_message_size(MAX_MESSAGE);
         Ok(Once { runtime, client })
     }

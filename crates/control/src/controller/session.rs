@@ -107,6 +107,13 @@ pub(super) fn endpoint(address: &str, tls: Option<&ClientTlsConfig>) -> Result<E
     }
 }
 
+/// Why there is no connection.
+pub(super) fn reason(error: &tonic::transport::Error) -> String {
+    use std::error::Error;
+    let source = error.source().map_or_else(String::new, |source| format!(": {source}"));
+    format!("{error}{source}")
+}
+
 /// The cost of a next hop.
 pub(super) fn cost_of(prefix: &Name, face: u64) -> Path {
     let mut path = path("/ndn/fib/entry/next-hop/config/cost");
@@ -160,11 +167,7 @@ pub(super) async fn keep(
                 pause = FIRST_PAUSE;
                 serve(router, channel, period, &to_controller, &mut wishes).await
             }
-            Err(error) => {
-                use std::error::Error;
-                let source = error.source().map_or_else(String::new, |source| format!(": {source}"));
-                Status::unavailable(format!("{error}{source}"))
-            }
+            Err(error) => Status::unavailable(reason(&error)),
         };
         if !lost(router, &why, &mut pause, &to_controller, &mut wishes.orders).await {
             return;

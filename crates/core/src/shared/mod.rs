@@ -13,6 +13,7 @@ pub mod grant;
 pub mod guard;
 pub mod level;
 pub mod link_mark;
+pub mod longer_way;
 pub(crate) mod monitor;
 pub mod noise;
 pub mod once;

@@ -5,6 +5,8 @@ use crate::fields::{Field, Slot};
 
 /// The fields that each part uses.
 pub const FIELDS: &[Field] = &[Field::ExplicitRate, Field::SecondaryRate, Field::RoundTrip];
+/// Those of the strategy, which tells fetches of longer ways beside.
+pub const STRATEGY_FIELDS: &[Field] = &[Field::ExplicitRate, Field::SecondaryRate, Field::RoundTrip, Field::LongerWay];
 /// What [`Slots::soft`] says where the rate of a link on the way is unknown: the least number, which no level has.
 pub const UNKNOWN: u32 = 1;
 

@@ -27,6 +27,7 @@ use crate::error::SchemeError;
 use crate::fields::{Field, Fields, Slot};
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::{NackReason, Packet};
+use crate::shared::longer_way;
 use crate::shared::suppression::{Suppression, SuppressionParams};
 use crate::units::{Duration, Time};
 use hop::Hop;
@@ -69,9 +70,6 @@ impl Default for Params {
         }
     }
 }
-
-/// The longest way counts as at most this much longer.
-const LONGEST: Duration = Duration::from_millis(10_000);
 
 /// The next hops of a prefix; none if it has only one.
 #[derive(Clone, Debug, Default, ndnweir_state::Value)]
@@ -276,9 +274,7 @@ impl Strategy for Overflow {
         let Some(entry) = self.prefixes.get(event.prefix.index()).filter(|entry| !entry.hops.is_empty()) else {
             return;
         };
-        let longer = entry.longer_than(event.face).min(LONGEST).nanos() / 1000;
-        let upstream = u64::from(fields.get(self.longer_way));
-        fields.set(self.longer_way, u32::try_from(upstream + longer).unwrap_or(u32::MAX));
+        longer_way::stamp(fields, self.longer_way, entry.longer_than(event.face));
     }
 
     fn on_next_hops(&mut self, prefix: PrefixId, hops: &[NextHop], _: &mut Ctx<'_>) {

@@ -14,8 +14,9 @@ use crate::fields::{Field, Fields, Slot};
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::NackReason;
 use crate::shared::explicit::{of_field, round_trip_of_field};
+use crate::shared::longer_way;
 use crate::shared::suppression::{Suppression, SuppressionParams};
-use crate::shared::weir::{Slots, UNKNOWN};
+use crate::shared::weir::{self, Slots, UNKNOWN};
 use crate::units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -126,7 +127,7 @@ impl Component for Weir {
     const NAME: &'static str = "weir";
     const SUMMARY: &'static str = "next hops in turns, by shares that move to where Data carry the higher level";
     const SOURCE: &'static str = "ours";
-    const FIELDS: &'static [Field] = &[Field::ExplicitRate, Field::SecondaryRate, Field::RoundTrip, Field::LongerWay];
+    const FIELDS: &'static [Field] = weir::STRATEGY_FIELDS;
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), SchemeError> {
@@ -307,11 +308,8 @@ impl Strategy for Weir {
     }
 
     fn stamp_data(&mut self, event: &DataReturn<'_>, fields: &mut Fields) {
-        let entry = self.prefixes.get(event.prefix.index()).filter(|entry| entry.hops.len() > 1);
-        let longer = entry.map_or(Duration::ZERO, |entry| entry.longer_than(event.face));
-        let longer = longer.min(LONGEST).nanos() / 1000;
-        let upstream = u64::from(fields.get(self.longer_way));
-        fields.set(self.longer_way, u32::try_from(upstream + longer).unwrap_or(u32::MAX));
+        let Some(entry) = self.prefixes.get(event.prefix.index()).filter(|entry| entry.hops.len() > 1) else { return };
+        longer_way::stamp(fields, self.longer_way, entry.longer_than(event.face));
     }
 
     fn on_next_hops(&mut self, prefix: PrefixId, hops: &[NextHop], ctx: &mut Ctx<'_>) {

@@ -63,22 +63,24 @@ pub(super) fn outline(scenario: &Scenario) -> results::ScenarioInfo {
     });
     let name = |i: usize| scenario.nodes[i].name.clone();
     let changes = rate_changes(scenario);
-    let direction = |link: usize, way: usize, from: usize, to: usize, direction: &Direction| LinkInfo {
-        name: format!("{}>{}", name(from), name(to)),
-        from: name(from),
-        to: name(to),
-        rate_mbps: direction.rate.map_or(0.0, Rate::mbps),
-        mean_rate_mbps: changes
-            .get(&(link, way))
-            .map(|changes| mean_rate(scenario, direction.rate.map_or(0.0, Rate::mbps), changes)),
-        delay_ms: direction.delay.millis(),
-        queue: direction.limit.to_string(),
+    let info = |link: usize, way: usize, from: usize, to: usize, direction: &Direction| {
+        let rate_mbps = direction.rate.map_or(0.0, Rate::mbps);
+        let mean_rate_mbps = changes.get(&(link, way)).map(|changes| mean_rate(scenario, rate_mbps, changes));
+        LinkInfo {
+            name: format!("{}>{}", name(from), name(to)),
+            from: name(from),
+            to: name(to),
+            rate_mbps,
+            mean_rate_mbps,
+            delay_ms: direction.delay.millis(),
+            queue: direction.limit.to_string(),
+        }
     };
     let links = scenario
         .links
         .iter()
         .enumerate()
-        .flat_map(|(i, l)| [direction(i, 0, l.a, l.b, &l.forward), direction(i, 1, l.b, l.a, &l.backward)]);
+        .flat_map(|(i, l)| [info(i, 0, l.a, l.b, &l.forward), info(i, 1, l.b, l.a, &l.backward)]);
     let consumers = scenario.consumers.iter().map(|c| ConsumerInfo {
         name: c.name.clone(),
         node: name(c.node),

@@ -61,8 +61,7 @@ pub(super) fn origin_of(transport: &Transport) -> Origin {
 impl Daemon {
     /// Makes a face of the configuration, of which `peers` has the host.
     pub(super) fn add_configured(&mut self, spec: &FaceSpec, peers: &Peers) -> Result<FaceId, RunError> {
-        let what = || format!("{}face {}", spec.at, spec.uri);
-        let failed = |error| RunError::Socket { what: what(), error, remedy: "" };
+        let failed = |error| RunError::Socket { what: spec.to_string(), error, remedy: "" };
         self.create_at(spec, peers.get(&spec.uri).copied(), Persistency::Permanent).map_err(failed)
     }
 
@@ -82,13 +81,7 @@ impl Daemon {
 
     /// Makes a face to where its URI leads now.
     pub(super) fn create(&mut self, spec: &FaceSpec, persistency: Persistency) -> io::Result<FaceId> {
-        let peer = match &spec.uri {
-            FaceUri::Udp(family, host, port) | FaceUri::Tcp(family, host, port) => {
-                Some(address::first(*family, host, *port)?)
-            }
-            FaceUri::Unix(_) => None,
-        };
-        self.create_at(spec, peer, persistency)
+        self.create_at(spec, address::of(&spec.uri)?, persistency)
     }
 
     /// Makes a face to an address, or a Unix socket.

@@ -39,10 +39,9 @@ pub enum ReloadError {
 /// # Errors
 /// If the name does not resolve.
 pub(super) fn resolve(face: &FaceSpec, peers: &mut Peers) -> Result<(), RunError> {
-    if let FaceUri::Udp(family, host, port) | FaceUri::Tcp(family, host, port) = &face.uri {
-        let failed = |error| RunError::Socket { what: format!("{}face {}", face.at, face.uri), error, remedy: "" };
-        peers.insert(face.uri.clone(), address::first(*family, host, *port).map_err(failed)?);
-    }
+    let failed = |error| RunError::Socket { what: face.to_string(), error, remedy: "" };
+    let peer = address::of(&face.uri).map_err(failed)?;
+    peers.extend(peer.map(|peer| (face.uri.clone(), peer)));
     Ok(())
 }
 
@@ -150,8 +149,7 @@ impl Daemon {
         check(config, &peers, &own, self.config.prefixes)?;
         for face in config.faces.iter().filter(|face| matches!(face.uri, FaceUri::Udp(..))) {
             if let Some(peer) = peers.get(&face.uri) {
-                let what = || format!("{}face {}", face.at, face.uri);
-                self.ports.port_for(*peer).map_err(|error| RunError::socket(what(), error))?;
+                self.ports.port_for(*peer).map_err(|error| RunError::socket(face.to_string(), error))?;
             }
         }
         Ok(peers)

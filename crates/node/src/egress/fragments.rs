@@ -34,8 +34,7 @@ impl Cutter {
     /// What the fragments of a packet of `size` bytes take, each with `framing`, less one `framing`.
     fn below_size(self, size: u32, framing: u32) -> u32 {
         let Some(cut) = self.cut else { return size };
-        let headers = cut.total(size) - size;
-        size.saturating_add(headers).saturating_add((cut.count(size) - 1).saturating_mul(framing))
+        cut.total(size).saturating_add((cut.count(size) - 1).saturating_mul(framing))
     }
 }
 

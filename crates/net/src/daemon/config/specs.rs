@@ -91,6 +91,13 @@ impl FaceSpec {
     }
 }
 
+/// The face at its place, as the beginning of a message.
+impl Display for FaceSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}face {}", self.at, self.uri)
+    }
+}
+
 /// A route that exists as long as the forwarder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RouteSpec {

@@ -3,7 +3,7 @@
 use super::{Forwarder, Held, Wanted};
 use crate::failure::Failure;
 use ndnweir_control::controller::config::TlsConfig;
-use ndnweir_control::controller::mirror::Mirror;
+use ndnweir_control::controller::mirror::{FaceView, Mirror};
 use ndnweir_control::controller::once::Once;
 use ndnweir_wire::Name;
 use std::collections::BTreeMap;
@@ -14,17 +14,25 @@ pub(super) struct Gnmi {
 }
 
 impl Gnmi {
-    pub(super) fn ask(address: &str, tls: Option<&TlsConfig>) -> Result<Gnmi, Failure> {
+    /// Asks a forwarder, which must have a face to each neighbour.
+    pub(super) fn ask(address: &str, tls: Option<&TlsConfig>, wanted: &[Wanted]) -> Result<Gnmi, Failure> {
         let failed = |why: String| Failure::work(format!("{address}: {why}"));
         let mut router = Once::connect(address, tls).map_err(failed)?;
         let mirror = router.read().map_err(failed)?;
-        Ok(Gnmi { router, mirror })
+        let gnmi = Gnmi { router, mirror };
+        match wanted.iter().find(|wanted| gnmi.to(wanted).next().is_none()) {
+            None => Ok(gnmi),
+            Some(missing) => Err(Failure::input(format!(
+                "no face leads to {}, and gNMI makes none: write it as a [[face]] of the forwarder's configuration",
+                missing.uris.join(" or ")
+            ))),
+        }
     }
 
     /// The faces that lead to a neighbour.
     fn to<'a>(&'a self, wanted: &'a Wanted) -> impl Iterator<Item = u64> + 'a {
-        let leads = |to: &Option<String>| to.as_ref().is_some_and(|to| wanted.uris.contains(to));
-        self.mirror.faces.iter().filter(move |(_, face)| leads(&face.remote)).map(|(&number, _)| number)
+        let leads = |face: &FaceView| face.remote.as_ref().is_some_and(|to| wanted.is_by(to));
+        self.mirror.faces.iter().filter(move |(_, face)| leads(face)).map(|(&number, _)| number)
     }
 }
 
@@ -42,16 +50,6 @@ impl Forwarder for Gnmi {
             Some(Held { prefix: prefix.clone(), face, cost, planned })
         });
         configured.collect()
-    }
-
-    fn check(&self, wanted: &[Wanted]) -> Result<(), Failure> {
-        match wanted.iter().find(|wanted| self.to(wanted).next().is_none()) {
-            None => Ok(()),
-            Some(missing) => Err(Failure::input(format!(
-                "no face leads to {}, and gNMI makes none: write it as a [[face]] of the forwarder's configuration",
-                missing.uris.join(" or ")
-            ))),
-        }
     }
 
     fn remove(&mut self, surplus: &[(Name, u64)]) -> Result<(), Failure> {

@@ -46,11 +46,6 @@ impl Forwarder for Managed {
         self.entries.iter().flat_map(of).collect()
     }
 
-    /// Faces that are missing are made.
-    fn check(&self, _: &[Wanted]) -> Result<(), Failure> {
-        Ok(())
-    }
-
     fn remove(&mut self, surplus: &[(Name, u64)]) -> Result<(), Failure> {
         for (prefix, face) in surplus {
             let parameters = ControlParameters {
@@ -63,12 +58,12 @@ impl Forwarder for Managed {
         Ok(())
     }
 
-    /// Routes are not inherited by longer prefixes, whose own plan is another.
+    /// Faces that are missing are made. Routes are not inherited by longer prefixes, whose own plan is another.
     fn add(&mut self, wanted: &[Wanted]) -> Result<(), Failure> {
-        for Wanted { prefix, uris, cost } in wanted {
-            let there = self.faces.iter().filter(|face| uris.contains(&face.remote_uri)).map(|face| face.face_id);
+        for wanted in wanted {
+            let there = self.faces.iter().filter(|face| wanted.is_by(&face.remote_uri)).map(|face| face.face_id);
             let mut faces: Vec<u64> = there.collect();
-            if let (true, Some(uri)) = (faces.is_empty(), uris.first()) {
+            if let (true, Some(uri)) = (faces.is_empty(), wanted.uris.first()) {
                 let parameters = ControlParameters { uri: Some(uri.clone()), ..ControlParameters::default() };
                 let (_, face) = create_face(&mut self.remote, &parameters)?;
                 let missing = || Failure::work("the forwarder does not say which face it created");
@@ -78,9 +73,9 @@ impl Forwarder for Managed {
                 let parameters = ControlParameters {
                     face_id: Some(face),
                     origin: Some(PLAN),
-                    cost: Some(u64::from(*cost)),
+                    cost: Some(u64::from(wanted.cost)),
                     flags: Some(0),
-                    ..ControlParameters::of_name(prefix.clone())
+                    ..ControlParameters::of_name(wanted.prefix.clone())
                 };
                 self.remote.command("rib", "register", &parameters)?;
             }

@@ -131,6 +131,13 @@ struct Wanted {
     cost: u32,
 }
 
+impl Wanted {
+    /// Whether a face to there leads to the neighbour.
+    fn is_by(&self, uri: &str) -> bool {
+        self.uris.iter().any(|known| known == uri)
+    }
+}
+
 /// A next hop that a forwarder has.
 struct Held {
     prefix: Name,
@@ -146,9 +153,6 @@ trait Forwarder {
     fn faces(&self) -> BTreeMap<u64, String>;
 
     fn held(&self) -> Vec<Held>;
-
-    /// What of the plan it can never have.
-    fn check(&self, wanted: &[Wanted]) -> Result<(), Failure>;
 
     fn remove(&mut self, surplus: &[(Name, u64)]) -> Result<(), Failure>;
 
@@ -169,14 +173,11 @@ impl Router {
     fn ask(config: &ControlConfig, router: &RouterConfig, wanted: Vec<Wanted>) -> Result<Router, Failure> {
         let forwarder: Box<dyn Forwarder> = match &router.managed {
             Some(managed) => Box::new(managed::Managed::ask(managed)?),
-            None => Box::new(gnmi::Gnmi::ask(&router.address, config.tls.as_ref())?),
+            None => Box::new(gnmi::Gnmi::ask(&router.address, config.tls.as_ref(), &wanted)?),
         };
-        forwarder.check(&wanted)?;
         let to = forwarder.faces();
         let cost = |prefix: &Name, face: u64| {
-            let leads = |wanted: &&Wanted| {
-                wanted.prefix == *prefix && to.get(&face).is_some_and(|to| wanted.uris.iter().any(|uri| uri == to))
-            };
+            let leads = |wanted: &&Wanted| wanted.prefix == *prefix && to.get(&face).is_some_and(|to| wanted.is_by(to));
             wanted.iter().find(leads).map(|wanted| u64::from(wanted.cost))
         };
         let (mut surplus, mut kept) = (Vec::new(), 0);
