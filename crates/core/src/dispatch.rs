@@ -105,6 +105,7 @@ forward!(Strategy for AnyStrategy by each_strategy {
     fn on_next_hops(&mut self, prefix: PrefixId, hops: &[NextHop], ctx: &mut Ctx<'_>) [prefix, hops, ctx];
     fn shares(&self, prefix: PrefixId, hops: &[NextHop], out: &mut Vec<f64>) [prefix, hops, out];
     fn release(&mut self, ctx: &mut Ctx<'_>) -> Option<Released> [ctx];
+    fn wakes(&self) -> bool [];
     fn next_wake(&self) -> Time [];
 });
 

@@ -65,15 +65,16 @@ fn age(joined: Time, arrival: Time) -> u32 {
 
 /// What a link does with the packets sent on it, counted since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ndnweir_state::Value)]
+#[repr(C)]
 pub struct LinkTotals {
     /// Put on it by the sender.
     pub sent: u64,
+    /// Arrived, copies included.
+    pub arrived: u64,
     /// Of these, taken back because the link or node failed before they had left.
     pub revoked: u64,
     /// Extra arrivals.
     pub copies: u64,
-    /// Arrived, copies included.
-    pub arrived: u64,
     /// Lost by the loss model, copies included.
     pub lost: u64,
     /// Lost in flight when the link failed.
@@ -159,35 +160,43 @@ impl Propagation {
         self.ring.len()
     }
 
-    /// Sends a packet that joined its sender's queue at `joined` and whose last bit leaves at `end`. Returns whether
-    /// the next arrival may have changed.
+    /// Sends a packet that joined its sender's queue at `joined` and whose last bit leaves at `end`. Returns how many
+    /// more are in flight, and whether the next arrival may have changed.
     #[inline(always)]
-    pub fn send(&mut self, packet: &Packet, channel: u32, joined: Time, end: Time) -> bool {
+    pub fn send(&mut self, packet: &Packet, channel: u32, joined: Time, end: Time) -> (u64, bool) {
         self.totals.sent += 1;
         let number = self.next_number;
         self.next_number = number.wrapping_add(1);
         let arrival = end + self.delay;
-        // Constructed in each branch, so that the usual one writes it to its place in the ring.
         let age = age(joined, arrival);
-        let entry = || InFlight { arrival, packet: *packet, channel, number, lag: 0, age };
-        if self.perfect && arrival >= self.last_arrival {
-            self.last_arrival = arrival;
-            let place = self.ring.append();
-            *place = entry();
-            if self.next == Time::NEVER {
-                self.next = arrival;
-                self.ages[0] = age;
-                return true;
-            }
-            if self.following == Time::NEVER {
-                self.following = arrival;
-                self.ages[1] = age;
-            }
-            false
-        } else {
-            self.send_impaired(entry());
-            true
+        if !self.perfect || arrival < self.last_arrival {
+            return self.send_impaired(InFlight { arrival, packet: *packet, channel, number, lag: 0, age });
         }
+        self.last_arrival = arrival;
+        let entry = self.ring.append();
+        // Written one by one, as the compiler would first put the whole together elsewhere.
+        entry.packet = *packet;
+        entry.arrival = arrival;
+        entry.channel = channel;
+        entry.number = number;
+        entry.lag = 0;
+        entry.age = age;
+        if self.following == Time::NEVER {
+            return (1, self.begin(arrival, age));
+        }
+        (1, false)
+    }
+
+    /// A packet is the first or the second in flight. Whether it is the first.
+    #[inline(never)]
+    fn begin(&mut self, arrival: Time, age: u32) -> bool {
+        let first = self.next == Time::NEVER;
+        if first {
+            (self.next, self.ages[0]) = (arrival, age);
+        } else {
+            (self.following, self.ages[1]) = (arrival, age);
+        }
+        first
     }
 
     /// A draw for one packet and one purpose: every packet has its own, so that switching one impairment on, or
@@ -211,7 +220,8 @@ impl Propagation {
     }
 
     #[inline(never)]
-    fn send_impaired(&mut self, mut entry: InFlight) {
+    fn send_impaired(&mut self, mut entry: InFlight) -> (u64, bool) {
+        let before = self.ring.len();
         let Impairment { duplicate, jitter, reorder, reorder_delay, .. } = self.impairment;
         entry.set(LOST, self.is_lost(entry.number));
         if jitter > Duration::ZERO {
@@ -230,6 +240,7 @@ impl Propagation {
             entry.set(COPY, true);
             self.insert(entry);
         }
+        ((self.ring.len() - before) as u64, true)
     }
 
     fn insert(&mut self, mut entry: InFlight) {
@@ -251,7 +262,7 @@ impl Propagation {
     /// The packet that arrives now, if it was not lost. It stays in its place until [`Propagation::clear_first`].
     #[inline]
     pub fn arrive(&mut self) -> Option<&mut InFlight> {
-        let first = self.ring.get_mut(0)?;
+        let first = self.ring.first_mut()?;
         if first.is(LOST) {
             self.totals.lost += 1;
             return None;
@@ -267,7 +278,7 @@ impl Propagation {
         self.next = self.following;
         self.ages[0] = self.ages[1];
         (self.following, self.ages[1]) =
-            self.ring.get(1).map_or((Time::NEVER, 0), |second| (second.arrival, second.age));
+            self.ring.second().map_or((Time::NEVER, 0), |second| (second.arrival, second.age));
     }
 
     /// Gives the last packets sent new departures; `departures` are (start, end) of the latest of them, oldest first.

@@ -8,10 +8,13 @@ use ndnweir_state::{Damaged, Reader, Value, Writer};
 
 /// The queue.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Ring<T> {
     places: Vec<T>,
     /// The place of the first entry.
     first: usize,
+    /// The place of the next one.
+    end: usize,
     len: usize,
 }
 
@@ -24,13 +27,13 @@ impl<T: Copy + Default + Value> Value for Ring<T> {
 
     fn read(from: &mut Reader<'_>) -> Result<Ring<T>, Damaged> {
         let places = Vec::read(from)?;
-        Ok(Ring { len: places.len(), places, first: 0 })
+        Ok(Ring { len: places.len(), places, first: 0, end: 0 })
     }
 }
 
 impl<T: Copy + Default> Ring<T> {
     pub(crate) fn new() -> Ring<T> {
-        Ring { places: Vec::new(), first: 0, len: 0 }
+        Ring { places: Vec::new(), first: 0, end: 0, len: 0 }
     }
 
     #[inline]
@@ -43,6 +46,24 @@ impl<T: Copy + Default> Ring<T> {
     fn place(&self, number: usize) -> usize {
         let place = self.first + number;
         if place >= self.places.len() { place - self.places.len() } else { place }
+    }
+
+    /// The place after another.
+    #[inline(always)]
+    fn after(&self, place: usize) -> usize {
+        if place + 1 == self.places.len() { 0 } else { place + 1 }
+    }
+
+    /// The first entry.
+    #[inline(always)]
+    pub(crate) fn first_mut(&mut self) -> Option<&mut T> {
+        if self.len > 0 { self.places.get_mut(self.first) } else { None }
+    }
+
+    /// The second entry.
+    #[inline(always)]
+    pub(crate) fn second(&self) -> Option<&T> {
+        if self.len > 1 { self.places.get(self.after(self.first)) } else { None }
     }
 
     /// An entry, counted from the first.
@@ -68,7 +89,8 @@ impl<T: Copy + Default> Ring<T> {
         if self.len == self.places.len() {
             self.grow();
         }
-        let place = self.place(self.len);
+        let place = self.end;
+        self.end = self.after(place);
         self.len += 1;
         &mut self.places[place]
     }
@@ -81,6 +103,7 @@ impl<T: Copy + Default> Ring<T> {
         let more = step(self.len);
         self.places.reserve_exact(more);
         self.places.resize(self.len + more, T::default());
+        self.end = self.len;
     }
 
     /// One more entry, before all at the end that are `later`.
@@ -102,7 +125,7 @@ impl<T: Copy + Default> Ring<T> {
     #[inline]
     pub(crate) fn remove_first(&mut self) {
         if self.len > 0 {
-            self.first = self.place(1);
+            self.first = self.after(self.first);
             self.len -= 1;
         }
     }
@@ -111,6 +134,7 @@ impl<T: Copy + Default> Ring<T> {
     pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
         self.places.rotate_left(self.first);
         self.first = 0;
+        self.end = if self.len == self.places.len() { 0 } else { self.len };
         &mut self.places[..self.len]
     }
 
@@ -125,6 +149,7 @@ impl<T: Copy + Default> Ring<T> {
             }
         }
         self.len = kept;
+        self.end = if kept == self.places.len() { 0 } else { kept };
     }
 }
 

@@ -1,7 +1,6 @@
 //! What a node counts.
 
 use ndnweir_core::packet::Kind;
-use ndnweir_core::shaper::PacketCount;
 use ndnweir_core::units::{Bytes, Duration};
 use serde::{Deserialize, Serialize};
 use std::ops::{AddAssign, Index, IndexMut};
@@ -193,11 +192,6 @@ impl FaceCounters {
         }
     }
 
-    /// Data whose transmission has started.
-    pub(crate) fn data_sent(&self) -> PacketCount {
-        PacketCount { packets: self.data_packets, bits: self.data_bits }
-    }
-
     /// Bits whose transmission has started.
     pub fn sent_bits(&self) -> u64 {
         self.data_bits + self.interest_bits + self.nack_bits + self.other_bits
@@ -255,13 +249,18 @@ impl FaceCounters {
     }
 }
 
-/// Running totals of one node and the sizes of its tables.
+/// Running totals of one node and the sizes of its tables. Those that usual packets change come first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ndnweir_state::Value)]
+#[repr(C, align(32))]
 pub struct NodeCounters {
     /// Interests that arrived.
     pub interests: u64,
     /// Data that arrived.
     pub data: u64,
+    /// Pending Interests (one per name and downstream face) answered with Data.
+    pub answered: u64,
+    /// Pending Interests now.
+    pub pending: u64,
     /// NACKs that arrived.
     pub nacks: u64,
     /// Interests that arrived on a face that was down.
@@ -286,16 +285,12 @@ pub struct NodeCounters {
     pub retransmitted: u64,
     /// Interests that joined what another face was waiting for.
     pub aggregated: u64,
-    /// Pending Interests (one per name and downstream face) answered with Data.
-    pub answered: u64,
     /// Pending Interests answered with a NACK.
     pub rejected: u64,
     /// Pending Interests whose lifetime ended.
     pub expired: u64,
     /// Pending Interests lost in a crash.
     pub lost: u64,
-    /// Pending Interests now.
-    pub pending: u64,
     /// PIT entries (names) now.
     pub pit: u64,
     /// Most PIT entries so far.

@@ -24,6 +24,7 @@ use ndnweir_core::ids::{FaceId, FlowId};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{DequeueEvent, Discipline, EnqueueEvent, Limit, Marker, QueueView, Queued, Verdict};
 use ndnweir_core::registry::{AnyDiscipline, AnyMarker};
+use ndnweir_core::shaper::PacketCount;
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use std::collections::VecDeque;
 
@@ -68,15 +69,36 @@ enum Way {
 
 /// The transmission in flight, or the last one.
 #[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
+#[repr(C)]
 struct CurrentTransmission {
     start: Time,
-    /// `work` counts from here: the start, or the last change of rate.
+    size: u32,
+    /// Whether `left` holds: it was changed since its start.
+    changed: bool,
+}
+
+/// What is left of a transmission that was changed.
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
+struct Left {
+    /// When it was changed last.
     since: Time,
-    /// What was left to send at `since`, in 10⁻⁹ bits.
+    /// What was left to send then, in 10⁻⁹ bits.
     work: u64,
 }
 
-/// The egress. What every packet needs comes first: two cache lines, and three with the counters.
+/// What is counted for every packet.
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
+#[repr(C)]
+struct Usual {
+    /// Bits and packets whose transmission has started, by kind.
+    bits: [u64; 3],
+    packets: [u64; 3],
+    /// See [`FaceCounters::offered_packets`].
+    offered_packets: u64,
+    offered_bits: u64,
+}
+
+/// The egress. What every packet needs comes first, in three cache lines.
 #[derive(ndnweir_state::State)]
 #[repr(C, align(64))]
 pub(crate) struct Egress {
@@ -97,10 +119,10 @@ pub(crate) struct Egress {
     /// The marker is the null marker, whose hooks are skipped.
     passive: bool,
     limit: Limit,
-    rate: Option<Rate>,
     /// The last size of an Interest or NACK, and of a Data, and its transmission time.
     serial_times: [Duration; 2],
     serial_sizes: [u32; 2],
+    transmission: CurrentTransmission,
     /// Data packets waiting.
     data: u32,
     /// The marker writes header fields.
@@ -108,8 +130,11 @@ pub(crate) struct Egress {
     force_events: bool,
     /// The marker does not watch departures, and is not told of them.
     quiet: bool,
-    transmission: CurrentTransmission,
+    usual: Usual,
+    rate: Option<Rate>,
+    left: Left,
     dropped: Vec<Packet>,
+    /// What is not counted for every packet; see [`Egress::counters`].
     counters: FaceCounters,
     parts: Parts,
     cutter: Cutter,
@@ -120,6 +145,11 @@ pub(crate) struct Egress {
 
 fn transmission_time(rate: Option<Rate>, size: u32) -> Duration {
     rate.map_or(Duration::ZERO, |rate| rate.transmission_time(Bytes::new(u64::from(size))))
+}
+
+/// The work of a transmission, in 10⁻⁹ bits.
+fn work_of(size: u32) -> u64 {
+    u64::from(size).saturating_mul(8_000_000_000)
 }
 
 impl Egress {
@@ -142,6 +172,8 @@ impl Egress {
             framing: u32::try_from(config.framing.get()).unwrap_or(u32::MAX),
             busy_until: Time::ZERO,
             transmission: CurrentTransmission::default(),
+            left: Left::default(),
+            usual: Usual::default(),
             ring: VecDeque::new(),
             ring_bytes: Bytes::ZERO,
             data: 0,
@@ -223,16 +255,61 @@ impl Egress {
         }
     }
 
-    pub(crate) fn counters(&self) -> &FaceCounters {
-        &self.counters
+    /// The totals, and the state of the queue.
+    pub(crate) fn counters(&self) -> FaceCounters {
+        let (view, usual) = (self.view(), &self.usual);
+        let [interest_bits, data_bits, nack_bits] = usual.bits;
+        let [interest_packets, data_packets, nack_packets] = usual.packets;
+        FaceCounters {
+            interest_bits,
+            data_bits,
+            nack_bits,
+            interest_packets,
+            data_packets,
+            nack_packets,
+            offered_packets: usual.offered_packets,
+            offered_bits: usual.offered_bits,
+            // Those that passed through were counted here.
+            sojourn_count: usual.packets.iter().sum::<u64>() - self.counters.sojourn_count,
+            queue_packets: view.packets,
+            queue_bytes: view.bytes,
+            ..self.counters
+        }
     }
 
-    /// The counters and the state of the queue; starts a new longest sojourn.
+    /// Bits whose transmission has started.
+    pub(crate) fn sent_bits(&self) -> u64 {
+        self.usual.bits.iter().sum()
+    }
+
+    /// Bits that were offered.
+    pub(crate) fn offered_bits(&self) -> u64 {
+        self.usual.offered_bits
+    }
+
+    /// Data whose transmission has started.
+    pub(crate) fn data_sent(&self) -> PacketCount {
+        let data = Kind::Data as usize;
+        PacketCount { packets: self.usual.packets[data], bits: self.usual.bits[data] }
+    }
+
+    /// [`Egress::counters`]; starts a new longest sojourn.
     pub(crate) fn snapshot(&mut self) -> FaceCounters {
-        let view = self.view();
-        let counters = FaceCounters { queue_packets: view.packets, queue_bytes: view.bytes, ..self.counters };
+        let counters = self.counters();
         self.counters.sojourn_max = Duration::ZERO;
         counters
+    }
+
+    #[inline(always)]
+    fn count_started(&mut self, kind: Kind, size: u32) {
+        self.usual.bits[kind as usize] += u64::from(size) * 8;
+        self.usual.packets[kind as usize] += 1;
+    }
+
+    #[inline(always)]
+    fn count_offered(&mut self, size: u32) {
+        self.usual.offered_packets += 1;
+        self.usual.offered_bits += u64::from(size) * 8;
     }
 
     /// Applies everything up to `now`; the eventful driver starts the transmissions that are due.
@@ -300,13 +377,11 @@ impl Egress {
 
     #[inline(always)]
     fn count_departure(&mut self, kind: Kind, size: u32, joined: Time, start: Time) {
+        self.transmission = CurrentTransmission { start, size, changed: false };
+        self.count_started(kind, size);
         let sojourn = start.since(joined);
-        self.transmission =
-            CurrentTransmission { start, since: start, work: u64::from(size).saturating_mul(8_000_000_000) };
-        let counters = &mut self.counters;
-        counters.count_started(kind, u64::from(size) * 8);
-        counters.sojourn_count += 1;
         if sojourn > Duration::ZERO {
+            let counters = &mut self.counters;
             counters.sojourn_sum += u128::from(sojourn.nanos());
             counters.sojourn_max = counters.sojourn_max.max(sojourn);
         }
@@ -353,29 +428,45 @@ impl Egress {
     }
 
     /// A packet is offered. Whether [`Egress::due`] may have changed.
-    // Not inlined into the dozen places of the pipelines that send something.
+    // Not inlined into the dozen places of the pipelines that send something. It calls nothing but at its end, as a call
+    // would cost every packet the registers that are kept over it.
     #[inline(never)]
     pub(crate) fn offer(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
         // One comparison for a face that is down and for a packet that is too large.
         if packet.size >= self.passes {
             return self.offer_unusual(now, packet, out, trace);
         }
-        self.offer_whole(now, packet, out, trace)
+        if self.way != Way::Plain || !out.has_room() {
+            return self.offer_whole(now, packet, out, trace);
+        }
+        let (kind, size) = (packet.kind, packet.size.saturating_add(self.framing));
+        while let Some(&waiting) = self.ring.front()
+            && waiting.start <= now
+        {
+            self.begin(waiting);
+        }
+        let known = self.serial_sizes[usize::from(kind == Kind::Data)] == size;
+        let fits = self.settled_view().fits(Bytes::new(u64::from(size))) && self.ring.len() < self.ring.capacity();
+        if !known || !fits || out.logs() {
+            return self.offer_whole(now, packet, out, trace);
+        }
+        self.count_offered(size);
+        self.join_plain(now, packet, size, out);
+        false
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn offer_whole(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
         let size = packet.size.saturating_add(self.framing);
-        self.counters.offered_packets += 1;
-        self.counters.offered_bits += u64::from(size) * 8;
+        self.count_offered(size);
         out.held(packet.tag);
         match self.way {
-            Way::Plain => self.join_plain(now, packet, size, out, trace),
+            Way::Plain | Way::Settled => self.join_settled(now, packet, size, out, trace),
             Way::Through => {
-                self.counters.count_started(packet.kind, u64::from(size) * 8);
+                self.count_started(packet.kind, size);
+                self.counters.sojourn_count += 1;
                 out.stage(self.face, packet, now);
             }
-            Way::Settled => self.join_settled(now, packet, size, out, trace),
             Way::Eventful => {
                 self.join(now, Packet { size, ..*packet }, out, trace);
                 return true;
@@ -397,20 +488,12 @@ impl Egress {
         self.parts.marker.stamp(packet, &mut ctx);
     }
 
-    /// [`Egress::join_settled`] for the null marker and a rate.
+    /// [`Egress::join_settled`] with the null marker, for a packet that fits and whose transmission time is known.
     #[inline(always)]
-    fn join_plain(&mut self, now: Time, packet: &Packet, size: u32, out: &mut Outbox, trace: &mut Trace) {
-        while let Some(&waiting) = self.ring.front()
-            && waiting.start <= now
-        {
-            self.leave(waiting, trace);
-        }
-        let (kind, bytes) = (packet.kind, Bytes::new(u64::from(size)));
-        if !self.settled_view().fits(bytes) {
-            return self.overflow_settled(now, packet, size, out, trace);
-        }
+    fn join_plain(&mut self, now: Time, packet: &Packet, size: u32, out: &mut Outbox) {
+        let kind = packet.kind;
         let start = now.max(self.busy_until);
-        let end = start + self.serialisation(kind, size, start);
+        let end = start + self.serial_times[usize::from(kind == Kind::Data)];
         self.busy_until = end;
         self.idle = false;
         out.put(self.face, packet, [now, start, end]);
@@ -489,12 +572,24 @@ impl Egress {
     /// The first that waits starts its transmission.
     #[inline(always)]
     fn leave(&mut self, waiting: SettledPacket, trace: &mut Trace) {
-        self.ring.pop_front();
-        self.ring_bytes = self.ring_bytes - Bytes::new(u64::from(waiting.size));
         let SettledPacket { joined, start, size, flow, kind } = waiting;
-        self.data -= u32::from(kind == Kind::Data);
+        self.leave_ring(waiting);
         let verdict = self.departs(kind, flow, size, joined, start, trace);
         debug_assert_eq!(verdict, Verdict::Pass, "a predictable marker decides when a packet joins");
+    }
+
+    /// [`Egress::leave`] with the null marker.
+    #[inline(always)]
+    fn begin(&mut self, waiting: SettledPacket) {
+        self.leave_ring(waiting);
+        self.count_departure(waiting.kind, waiting.size, waiting.joined, waiting.start);
+    }
+
+    #[inline(always)]
+    fn leave_ring(&mut self, waiting: SettledPacket) {
+        self.ring.pop_front();
+        self.ring_bytes = self.ring_bytes - Bytes::new(u64::from(waiting.size));
+        self.data -= u32::from(waiting.kind == Kind::Data);
     }
 
     #[cold]
@@ -573,7 +668,7 @@ mod tests {
     #[test]
     fn sizes_per_packet_stay_small() {
         assert_eq!(size_of::<SettledPacket>(), 32);
-        assert_eq!((offset_of!(Egress, limit), offset_of!(Egress, transmission)), (64, 128));
+        assert_eq!((offset_of!(Egress, limit), offset_of!(Egress, usual), offset_of!(Egress, rate)), (64, 128, 192));
         assert!(size_of::<Transmit>() <= 96, "{}", size_of::<Transmit>());
     }
 }

@@ -40,8 +40,8 @@ impl Face {
             rate: self.egress.rate(),
             return_rate: self.return_rate,
             queue: self.egress.view(),
-            sent_bits: self.egress.counters().sent_bits(),
-            offered_bits: self.egress.counters().offered_bits,
+            sent_bits: self.egress.sent_bits(),
+            offered_bits: self.egress.offered_bits(),
         }
     }
 }

@@ -49,9 +49,10 @@ impl Hops {
 
 /// The table.
 #[derive(Clone, Debug, ndnweir_state::Value)]
+#[repr(C)]
 pub(crate) struct Fib {
-    hops: Vec<Hops>,
     flows: Vec<u32>,
+    hops: Vec<Hops>,
 }
 
 impl Fib {

@@ -35,6 +35,7 @@ pub(crate) struct Taken {
 
 /// The index. It stores no names: the caller compares.
 #[derive(Clone, Debug, ndnweir_state::State)]
+#[repr(C)]
 pub(crate) struct Index {
     /// 0 is empty; otherwise the tag above the slot plus one.
     words: Vec<u64>,
@@ -68,6 +69,12 @@ impl Index {
     /// Whether the probe sequence to a vacancy is so long that the names in it must have been chosen to collide.
     pub(crate) fn is_far(&self, vacant: Vacant) -> bool {
         vacant.bucket.wrapping_sub(vacant.tag as usize).wrapping_mul(STEPS) & self.mask() > MAX_PROBES
+    }
+
+    /// Names in it.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.len
     }
 
     fn mask(&self) -> usize {

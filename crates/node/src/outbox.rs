@@ -13,50 +13,61 @@ use ndnweir_state::{Damaged, Reader, Value as _, Writer, save_each};
 pub(crate) struct Outbox {
     /// Those from `taken` to `filled` wait. The others are left from before, so that a packet is written in its place.
     queue: Vec<Transmit>,
-    filled: usize,
-    taken: usize,
-    log_uses: bool,
-    /// See [`crate::uses`]; nothing is pushed while that is off.
-    uses: Vec<Use>,
+    filled: u32,
+    taken: u32,
+    /// See [`crate::uses`]; none while that is off.
+    uses: Option<Box<UseLog>>,
+}
+
+/// What became of payloads.
+#[derive(Debug, Default)]
+struct UseLog {
+    entries: Vec<Use>,
 }
 
 /// What waits; a log of uses is of drivers whose nodes are not kept.
 impl ndnweir_state::State for Outbox {
     fn save(&self, to: &mut Writer) {
-        save_each(self.queue.iter().take(self.filled).skip(self.taken), to);
+        save_each(self.queue.iter().take(self.filled as usize).skip(self.taken as usize), to);
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
         self.queue = Vec::read(from)?;
-        (self.filled, self.taken) = (self.queue.len(), 0);
+        (self.filled, self.taken) = (self.queue.len() as u32, 0);
         Ok(())
     }
+}
+
+/// Separate, so that the pipelines of a simulator stay small.
+#[cold]
+#[inline(never)]
+fn write(uses: &mut UseLog, entry: Use) {
+    uses.entries.push(entry);
 }
 
 impl Outbox {
     /// Starts the log of uses.
     pub(crate) fn log_uses(&mut self) {
-        self.log_uses = true;
+        self.uses = Some(Box::default());
     }
 
     /// Records a use, if the driver wants them.
     #[inline(always)]
     pub(crate) fn log(&mut self, entry: impl FnOnce() -> Use) {
-        if self.log_uses {
-            self.write(entry());
+        if let Some(uses) = &mut self.uses {
+            write(uses, entry());
         }
+    }
+
+    /// Whether uses are logged.
+    #[inline(always)]
+    pub(crate) fn logs(&self) -> bool {
+        self.uses.is_some()
     }
 
     /// The tag of an Interest that the node makes itself, in place of an earlier one that had `tag`.
     pub(crate) fn tag_of_rebuilt(&self, tag: u32) -> u32 {
-        if self.log_uses { NO_PAYLOAD } else { tag }
-    }
-
-    /// Separate, so that the pipelines of a simulator stay small.
-    #[cold]
-    #[inline(never)]
-    fn write(&mut self, entry: Use) {
-        self.uses.push(entry);
+        if self.uses.is_some() { NO_PAYLOAD } else { tag }
     }
 
     /// One more place holds the payload of this tag.
@@ -84,8 +95,8 @@ impl Outbox {
     }
 
     /// What was recorded since the last call.
-    pub(crate) fn drain_uses(&mut self) -> std::vec::Drain<'_, Use> {
-        self.uses.drain(..)
+    pub(crate) fn drain_uses(&mut self) -> impl Iterator<Item = Use> + '_ {
+        self.uses.iter_mut().flat_map(|uses| uses.entries.drain(..))
     }
 
     #[inline]
@@ -93,11 +104,17 @@ impl Outbox {
         *self.slot() = transmit;
     }
 
+    /// Whether there is a place to fill without growing.
+    #[inline(always)]
+    pub(crate) fn has_room(&self) -> bool {
+        (self.filled as usize) < self.queue.len()
+    }
+
     /// The next place to fill.
     #[inline(always)]
     fn slot(&mut self) -> &mut Transmit {
-        let at = self.filled;
-        self.filled = at + 1;
+        let at = self.filled as usize;
+        self.filled += 1;
         if at >= self.queue.len() {
             self.grow();
         }
@@ -141,7 +158,7 @@ impl Outbox {
         let at = self.taken;
         if at < self.filled {
             self.taken = at + 1;
-            return self.queue.get_mut(at);
+            return self.queue.get_mut(at as usize);
         }
         (self.filled, self.taken) = (0, 0);
         None

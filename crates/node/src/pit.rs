@@ -93,12 +93,15 @@ pub(crate) struct Pit {
     entries: Vec<Entry>,
     free: u32,
     with_fields: bool,
+    /// The reach of the last Interest that left, and its lifetime: usually that of the next.
+    #[state(skip)]
+    reach: (Reach, u32),
     #[state(skip)]
     shares: Option<Box<Shares>>,
-    len: usize,
     limit: usize,
     index: Index,
     wheel: Wheel,
+    peak: usize,
     spills: Vec<Spill>,
     free_spills: Vec<u32>,
     /// The Interests' aggregated header fields, by slot; empty when the run has none.
@@ -117,14 +120,20 @@ impl Pit {
             free_spills: Vec::new(),
             fields: Vec::new(),
             with_fields,
-            len: 0,
+            peak: 0,
+            reach: (Reach::of_lifetime(&Packet::default()), 0),
             limit: limit.min(MAX_TIMERS),
         }
     }
 
     /// Entries.
     pub(crate) fn len(&self) -> usize {
-        self.len
+        self.index.len()
+    }
+
+    /// The most entries there have been.
+    pub(crate) fn peak(&self) -> usize {
+        self.peak
     }
 
     /// Bounds every face's share, and lets the limit count downstreams instead of names.
@@ -153,7 +162,7 @@ impl Pit {
     /// Why there is no room for a new entry of an Interest of `size` from `face`.
     #[inline(always)]
     pub(crate) fn rejection(&self, vacant: Vacant, face: FaceId, size: u32) -> Option<Rejection> {
-        if self.len >= self.limit {
+        if self.index.len() >= self.limit {
             return Some(Rejection::Records);
         }
         self.shares.as_deref().and_then(|shares| self.rejection_by_share(shares, vacant, face, size))
@@ -209,15 +218,13 @@ impl Pit {
             records: 0,
             reach: Reach::NONE,
         };
-        let slot = if self.free == NIL {
-            grow(&mut self.entries);
-            self.entries.push(entry);
-            (self.entries.len() - 1) as u32
-        } else {
-            let slot = self.free;
-            self.free = self.entries[slot as usize].spill;
-            self.entries[slot as usize] = entry;
-            slot
+        let slot = match self.entries.get_mut(self.free as usize) {
+            Some(place) => {
+                let slot = std::mem::replace(&mut self.free, place.spill);
+                *place = entry;
+                slot
+            }
+            None => self.extend(entry),
         };
         if self.with_fields {
             while self.fields.len() <= slot as usize {
@@ -232,8 +239,17 @@ impl Pit {
         self.index.fill(vacant, slot);
         let expiry = now + Duration::from_millis(u64::from(packet.lifetime_ms));
         self.wheel.start(&mut self.entries, slot, expiry, now);
-        self.len += 1;
         slot
+    }
+
+    /// One more entry than there have ever been.
+    #[cold]
+    #[inline(never)]
+    fn extend(&mut self, entry: Entry) -> u32 {
+        grow(&mut self.entries);
+        self.entries.push(entry);
+        self.peak = self.peak.max(self.entries.len());
+        (self.entries.len() - 1) as u32
     }
 
     /// Forgets an entry.
@@ -270,7 +286,6 @@ impl Pit {
             self.free_spills.push(spill);
         }
         self.free = slot;
-        self.len -= 1;
     }
 
     /// Clears it; the memory of inline entries is kept.
@@ -284,7 +299,6 @@ impl Pit {
             shares.clear();
         }
         self.free = NIL;
-        self.len = 0;
     }
 
     /// The entries there are now.

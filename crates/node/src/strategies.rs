@@ -35,14 +35,14 @@ impl StrategyChoiceId {
 #[derive(ndnweir_state::State)]
 #[repr(C)]
 pub(crate) struct StrategyInstance {
+    pub(crate) strategy: AnyStrategy,
+    pub(crate) rng: Rng,
+    /// Interests that it holds and has not released.
+    held: u64,
     /// See [`Strategy::watches_data`].
     watches_data: bool,
     /// Whether its Interests go through shapers.
     shaped: bool,
-    /// Interests that it holds and has not released.
-    held: u64,
-    pub(crate) rng: Rng,
-    pub(crate) strategy: AnyStrategy,
     /// What it is built from, after a crash again.
     #[state(skip)]
     part: ComponentChoice<StrategyParams>,
@@ -146,8 +146,12 @@ impl Strategies {
         if self.others.is_empty() { self.first.shaped } else { self.owner(slot).shaped }
     }
 
+    /// Whether any of them may want to be woken.
+    pub(crate) fn wake(&self) -> bool {
+        self.first.strategy.wakes() || self.others.iter().flatten().any(|other| other.strategy.wakes())
+    }
+
     /// Whether any of them wants to be told of Data.
-    #[inline(always)]
     pub(crate) fn watch_data(&self) -> bool {
         // Of several one usually does.
         !self.others.is_empty() || self.first.watches_data
@@ -215,7 +219,6 @@ impl Strategies {
     }
 
     /// When the first of them must be woken.
-    #[inline(always)]
     pub(crate) fn next_wake(&self) -> Time {
         let first = self.first.strategy.next_wake();
         if self.others.is_empty() { first } else { first.min(self.next_wake_of_others()) }

@@ -271,7 +271,10 @@ impl Node {
                     self.sent(index, released.face);
                 }
             }
-            if self.desk.component.next_wake() > self.desk.now {
+            let wake = self.desk.component.next_wake();
+            let says = self.desk.component.wakes() || wake == Time::NEVER;
+            self.desk.demand(says, "who says that it is never woken never asks for it");
+            if wake > self.desk.now {
                 return;
             }
         }

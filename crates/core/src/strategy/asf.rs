@@ -181,6 +181,10 @@ impl Asf {
 }
 
 impl Strategy for Asf {
+    fn wakes(&self) -> bool {
+        false
+    }
+
     fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         let (now, prefix, name) = (ctx.now, event.prefix, event.packet.name);
         if !event.pending(now) {

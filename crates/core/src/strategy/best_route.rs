@@ -47,23 +47,40 @@ impl Component for BestRoute {
 }
 
 impl Strategy for BestRoute {
+    fn wakes(&self) -> bool {
+        false
+    }
+
     fn watches_data(&self) -> bool {
         false
     }
 
+    #[inline]
     fn on_interest(
         &mut self,
         event: &mut InterestArrival<'_>,
         choice: &mut super::ForwardingDecision,
         ctx: &mut Ctx<'_>,
     ) {
-        if !event.pending(ctx.now) {
-            match event.eligible().min_by_key(|hop| hop.cost) {
-                Some(hop) => choice.send(hop.face),
-                None => choice.reject(NackReason::NoRoute),
-            }
-            return;
+        if event.pending(ctx.now) {
+            return self.on_pending(event, choice, ctx);
         }
+        // The cheapest comes first, of equal ones that which is given first.
+        match event.eligible().next() {
+            Some(hop) => choice.send(hop.face),
+            None => choice.reject(NackReason::NoRoute),
+        }
+    }
+}
+
+impl BestRoute {
+    /// An Interest for what an upstream may still answer.
+    fn on_pending(
+        &mut self,
+        event: &mut InterestArrival<'_>,
+        choice: &mut super::ForwardingDecision,
+        ctx: &mut Ctx<'_>,
+    ) {
         if self.suppression.suppresses(*event.note, ctx.now.since(event.last_sent())) {
             return;
         }

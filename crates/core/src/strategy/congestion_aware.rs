@@ -148,6 +148,10 @@ impl CongestionAware {
 }
 
 impl Strategy for CongestionAware {
+    fn wakes(&self) -> bool {
+        false
+    }
+
     fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         let pending = event.pending(ctx.now);
         if pending {

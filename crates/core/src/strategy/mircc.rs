@@ -31,6 +31,10 @@ impl Component for Mircc {
 }
 
 impl Strategy for Mircc {
+    fn wakes(&self) -> bool {
+        false
+    }
+
     fn watches_data(&self) -> bool {
         false
     }

@@ -99,6 +99,7 @@ pub struct InterestArrival<'a> {
 
 impl InterestArrival<'_> {
     /// Next hops other than the face the Interest came from.
+    #[inline]
     pub fn eligible(&self) -> impl Iterator<Item = NextHop> + Clone + '_ {
         self.hops.iter().copied().filter(|hop| hop.face != self.in_face)
     }
@@ -106,7 +107,11 @@ impl InterestArrival<'_> {
     /// Whether an upstream that has not answered yet may do so for this Interest: NFD's out-record that has neither
     /// expired nor got a NACK, if it lasts for a quarter as long as this Interest (ours). Otherwise who asks first with a
     /// short lifetime would keep others from being forwarded.
+    #[inline]
     pub fn pending(&self, now: Time) -> bool {
+        if self.sent.is_empty() {
+            return false;
+        }
         let wanted = now + self.packet.lifetime() / 4;
         self.sent.iter().any(|record| record.nacked.is_none() && record.sent + self.reach >= wanted)
     }
@@ -144,6 +149,7 @@ pub struct Copy {
 
 /// The copies of a decision: a few are in place, and only more are in memory of their own.
 #[derive(Clone, Debug, ndnweir_state::Value)]
+#[repr(C)]
 struct Copies {
     few: [Copy; Copies::FEW],
     count: usize,
@@ -154,17 +160,22 @@ struct Copies {
 impl Copies {
     const FEW: usize = 4;
 
+    #[inline]
     fn push(&mut self, copy: Copy) {
         match self.few.get_mut(self.count) {
             Some(place) => *place = copy,
-            None => {
-                if self.many.is_empty() {
-                    self.many.extend(self.few);
-                }
-                self.many.push(copy);
-            }
+            None => self.push_to_many(copy),
         }
         self.count += 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_to_many(&mut self, copy: Copy) {
+        if self.many.is_empty() {
+            self.many.extend(self.few);
+        }
+        self.many.push(copy);
     }
 
     #[inline]
@@ -172,6 +183,7 @@ impl Copies {
         self.few.get(..self.count).unwrap_or(&self.many)
     }
 
+    #[inline]
     fn clear(&mut self) {
         if self.count > Copies::FEW {
             self.many.clear();
@@ -189,19 +201,23 @@ impl Default for Copies {
 /// The decision about an Interest. The node passes an empty one; leaving it empty sends nothing, which for a new
 /// Interest means that it waits for its lifetime.
 #[derive(Clone, Debug, Default, ndnweir_state::Value)]
+#[repr(C)]
 pub struct ForwardingDecision {
+    /// Whether it is more than to send the Interest unchanged.
+    special: bool,
+    /// Whether there are alternatives.
+    named: bool,
     copies: Copies,
     reject: Option<NackReason>,
     reject_one: Option<(FaceId, NackReason)>,
     hold: bool,
     stamp: Option<(Slot, u32)>,
     alternatives: Vec<FaceId>,
-    /// Whether it is more than to send the Interest unchanged.
-    special: bool,
 }
 
 impl ForwardingDecision {
     /// Send the Interest to `face` unchanged.
+    #[inline]
     pub fn send(&mut self, face: FaceId) {
         self.copies.push(Copy { face, new_nonce: false });
     }
@@ -213,6 +229,7 @@ impl ForwardingDecision {
     /// If the shapers of all chosen faces reject the Interest, try this face, in the order of these calls. Without any,
     /// the node tries the other next hops, cheapest first.
     pub fn fallback(&mut self, face: FaceId) {
+        self.named = true;
         self.alternatives.push(face);
     }
     /// Answer downstream with a NACK and forget the entry.
@@ -243,6 +260,7 @@ impl ForwardingDecision {
         Some(stamped)
     }
     /// The only face to send the Interest to, unchanged, if there is nothing else to do.
+    #[inline]
     pub fn sole(&self) -> Option<FaceId> {
         match self.copies.as_slice() {
             [copy] if !self.special => Some(copy.face),
@@ -270,16 +288,19 @@ impl ForwardingDecision {
         self.hold
     }
     /// Empties it for the next Interest, keeping its memory.
+    #[inline]
     pub fn clear(&mut self) {
         self.copies.clear();
-        self.alternatives.clear();
-        if self.special {
-            self.special = false;
-            self.reject = None;
-            self.reject_one = None;
-            self.hold = false;
-            self.stamp = None;
+        if self.special | self.named {
+            self.clear_all();
         }
+    }
+
+    #[inline(never)]
+    fn clear_all(&mut self) {
+        self.alternatives.clear();
+        (self.special, self.named) = (false, false);
+        (self.reject, self.reject_one, self.hold, self.stamp) = (None, None, false, None);
     }
 }
 
@@ -407,6 +428,12 @@ pub trait Strategy {
     /// The next Interest to send; called after every hook while any is held, and at every wake, until it gives none.
     fn release(&mut self, _ctx: &mut Ctx<'_>) -> Option<Released> {
         None
+    }
+
+    /// Whether [`Strategy::next_wake`] is ever anything but [`Time::NEVER`]; false saves the node the question after every
+    /// packet.
+    fn wakes(&self) -> bool {
+        true
     }
 
     /// When [`Strategy::release`] should be called next; [`Time::NEVER`] if not by time.

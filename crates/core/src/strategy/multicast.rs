@@ -47,6 +47,10 @@ impl Component for Multicast {
 }
 
 impl Strategy for Multicast {
+    fn wakes(&self) -> bool {
+        false
+    }
+
     fn watches_data(&self) -> bool {
         false
     }

@@ -190,6 +190,10 @@ impl Overflow {
 }
 
 impl Strategy for Overflow {
+    fn wakes(&self) -> bool {
+        false
+    }
+
     fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         if !event.pending(ctx.now) {
             match self.choose(event, event.eligible(), ctx.now) {

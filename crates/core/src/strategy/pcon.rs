@@ -153,6 +153,10 @@ impl Pcon {
 }
 
 impl Strategy for Pcon {
+    fn wakes(&self) -> bool {
+        false
+    }
+
     fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         let pending = event.pending(ctx.now);
         if pending && event.arrival != Arrival::Retransmission {

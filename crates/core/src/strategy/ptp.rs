@@ -53,6 +53,10 @@ impl Component for Ptp {
 }
 
 impl Strategy for Ptp {
+    fn wakes(&self) -> bool {
+        false
+    }
+
     fn watches_data(&self) -> bool {
         false
     }

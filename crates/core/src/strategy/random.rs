@@ -27,6 +27,10 @@ impl Component for Random {
 }
 
 impl Strategy for Random {
+    fn wakes(&self) -> bool {
+        false
+    }
+
     fn watches_data(&self) -> bool {
         false
     }

@@ -186,6 +186,10 @@ impl Rfa {
 }
 
 impl Strategy for Rfa {
+    fn wakes(&self) -> bool {
+        false
+    }
+
     fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         let again = event.arrival == Arrival::Retransmission && self.params.retransmissions == Retransmissions::Forward;
         if event.arrival != Arrival::New && !again && event.pending(ctx.now) {

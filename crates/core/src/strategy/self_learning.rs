@@ -110,6 +110,10 @@ impl SelfLearning {
 }
 
 impl Strategy for SelfLearning {
+    fn wakes(&self) -> bool {
+        false
+    }
+
     fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         let mut routes: Vec<FaceId> = event.hops.iter().map(|hop| hop.face).collect();
         let learned: Vec<FaceId> = self.learned(event.prefix, ctx.now).filter(|face| !routes.contains(face)).collect();

@@ -83,6 +83,10 @@ impl Weighted {
 }
 
 impl Strategy for Weighted {
+    fn wakes(&self) -> bool {
+        false
+    }
+
     fn watches_data(&self) -> bool {
         false
     }

@@ -244,6 +244,10 @@ impl Weir {
 }
 
 impl Strategy for Weir {
+    fn wakes(&self) -> bool {
+        false
+    }
+
     fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         if !event.pending(ctx.now) {
             match self.turn(ctx.now, event.prefix, event.eligible()) {

@@ -1,6 +1,6 @@
 //! What the link below sends beside the packets of the queue, and around them.
 
-use super::{CurrentTransmission, Egress, transmission_time};
+use super::{CurrentTransmission, Egress, Left, transmission_time, work_of};
 use ndnweir_core::units::{Bytes, Time};
 
 impl Egress {
@@ -28,14 +28,15 @@ impl Egress {
             return now;
         }
         let transmission = transmission_time(self.rate, size);
-        let work = u64::from(size).saturating_mul(8_000_000_000);
         if self.idle {
             self.idle = false;
             self.busy_until = now + transmission;
-            self.transmission = CurrentTransmission { start: now, since: now, work };
+            self.transmission = CurrentTransmission { start: now, size, changed: false };
         } else {
             self.busy_until += transmission;
-            self.transmission.work = self.transmission.work.saturating_add(work);
+            let Left { since, work } = self.left();
+            let work = work.saturating_add(work_of(size));
+            (self.left, self.transmission.changed) = (Left { since, work }, true);
         }
         now + transmission
     }

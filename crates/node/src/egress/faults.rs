@@ -1,6 +1,6 @@
 //! Changes of rate, and faces that go down and come back.
 
-use super::{Egress, transmission_time};
+use super::{CurrentTransmission, Egress, Left, transmission_time, work_of};
 use crate::counters::DropCause;
 use crate::outbox::Outbox;
 use ndnweir_core::ctx::{Ctx, Trace};
@@ -9,6 +9,12 @@ use ndnweir_core::registry::{AnyDiscipline, AnyMarker};
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 
 impl Egress {
+    /// What was left of the transmission in flight, and when.
+    pub(super) fn left(&self) -> Left {
+        let CurrentTransmission { start, size, changed } = self.transmission;
+        if changed { self.left } else { Left { since: start, work: work_of(size) } }
+    }
+
     /// Sends at another rate from `now` on, which ends a trace; the packet on the wire continues with the rest of it.
     /// Pushes the new times of all packets handed out that have not left completely, oldest first.
     pub(crate) fn set_rate(
@@ -27,16 +33,17 @@ impl Egress {
         if self.idle {
             return;
         }
+        let before = self.left();
         let done = former.map_or(0, |former| {
-            let scaled = u128::from(former.bps()) * u128::from(now.since(self.transmission.since).nanos());
+            let scaled = u128::from(former.bps()) * u128::from(now.since(before.since).nanos());
             u64::try_from(scaled).unwrap_or(u64::MAX)
         });
-        self.transmission.work = self.transmission.work.saturating_sub(done);
-        self.transmission.since = now;
+        let work = before.work.saturating_sub(done);
+        (self.left, self.transmission.changed) = (Left { since: now, work }, true);
         let left = match rate {
             None => Duration::ZERO,
             Some(rate) if rate == Rate::ZERO => Duration::MAX,
-            Some(rate) => Duration::from_nanos(self.transmission.work.saturating_add(rate.bps() / 2) / rate.bps()),
+            Some(rate) => Duration::from_nanos(work.saturating_add(rate.bps() / 2) / rate.bps()),
         };
         let mut at = now + left;
         departures.push((self.transmission.start, at));

@@ -67,8 +67,7 @@ impl Egress {
     /// Drops what was offered before it joins the queue.
     fn drop_offered(&mut self, packet: &Packet, cause: DropCause, out: &mut Outbox) {
         let size = packet.size.saturating_add(self.framing);
-        self.counters.offered_packets += 1;
-        self.counters.offered_bits += u64::from(size) * 8;
+        self.count_offered(size);
         out.held(packet.tag);
         self.drop(packet, size, cause, out);
     }

@@ -1,6 +1,7 @@
 //! Strategy choices: added, changed and removed while traffic flows.
 
 use super::Node;
+use super::extras::Extras;
 use crate::error::StrategyError;
 use crate::fib::Fib;
 use crate::strategies::{StrategyChoiceId, StrategyInstance};
@@ -26,6 +27,7 @@ impl Node {
     ) -> Result<StrategyChoiceId, StrategyError> {
         let instance = self.strategy_instance(part, shaped)?;
         let choice = self.strategies.add(instance).ok_or(StrategyError::TooMany)?;
+        self.note_parts();
         self.initialise_strategy(now, choice);
         Ok(choice)
     }
@@ -49,6 +51,7 @@ impl Node {
         }
         let instance = self.strategy_instance(part, shaped)?;
         self.strategies.replace(choice, instance, &self.pit.slots());
+        self.note_parts();
         self.initialise_strategy(now, choice);
         Ok(())
     }
@@ -57,6 +60,7 @@ impl Node {
     /// stays.
     pub fn remove_strategy(&mut self, choice: StrategyChoiceId) {
         self.strategies.remove(choice, &self.pit.slots());
+        self.note_parts();
     }
 
     /// Assigns the names of a flow to a choice, from their next Interest on.
@@ -82,7 +86,7 @@ impl Node {
         if layout.iter().next().is_some() {
             self.pit.carry_fields();
         }
-        self.stamping = super::stamps_data(&layout);
+        self.extras.set(Extras::STAMPS, super::stamps_data(&layout));
         self.layout = layout.clone();
         self.plan.layout = layout;
         let rng = self.plan.stream(streams::STRATEGY, self.strategies.next_stream());

@@ -1,7 +1,9 @@
 //! The Data pipeline.
 
 use super::Node;
+use super::extras::Extras;
 use crate::counters::DropCause;
+use crate::pit::InRecord;
 use ndnweir_core::ctx::Ctx;
 use ndnweir_core::fields::Fields;
 use ndnweir_core::ids::{FaceId, PrefixId};
@@ -12,18 +14,28 @@ use ndnweir_core::shaper::{Outcome, Shaper};
 use ndnweir_core::strategy::{DataReturn, Strategy};
 use ndnweir_core::units::{Duration, Time};
 
+/// A Data that satisfies an entry, with what is the same for all downstreams.
+#[derive(Clone, Copy)]
+struct Satisfying {
+    slot: u32,
+    prefix: PrefixId,
+    /// Where it came from.
+    face: FaceId,
+    rtt: Option<Duration>,
+    /// Of the pending Interests.
+    mark: u8,
+}
+
 /// Where a copy of a Data goes, and the Interest it answers there.
 struct Downstream {
     face: FaceId,
     interest_arrival: Time,
     retransmitted: bool,
     interest_fields: Fields,
-    mark: u8,
-    from_cache: bool,
 }
 
 impl Node {
-    #[inline]
+    #[inline(never)]
     pub(super) fn on_data(&mut self, now: Time, face: FaceId, packet: &mut Packet) {
         self.counters.data += 1;
         if !self.faces.get(face.index()).is_some_and(|face| face.egress.is_up()) {
@@ -31,54 +43,97 @@ impl Node {
             return;
         }
         let found = self.pit.locate(packet.name).ok().zip(self.fib.prefix(packet.name.flow));
-        let Some((found, prefix)) = found else {
-            self.counters.unsolicited += 1;
-            self.drop(DropCause::Protocol);
-            self.notify_unsolicited(now, face, packet);
-            return;
-        };
+        let Some((found, prefix)) = found else { return self.on_unsolicited(now, face, packet) };
         let slot = found.slot;
-        let watched = self.strategies.watch_data();
-        let rtt = match watched || self.metering || self.shaping || self.stamping {
-            true => self.show_data(now, slot, prefix, face, packet),
-            false => None,
-        };
-        if self.cs.admits() && !packet.has(flags::NO_CACHE | flags::STORED) {
-            self.insert_into_store(now, packet);
-        }
-        if self.stamping {
-            self.stamp_data(slot, prefix, face, rtt, packet);
+        let mut rtt = None;
+        let before = Extras::WATCHES.and(Extras::COUNTS_FLOWS).and(Extras::STAMPS).and(Extras::ADMITS);
+        if self.extras.any(before) {
+            rtt = self.take_in(now, slot, prefix, face, packet);
         }
         let view = self.pit.view(slot);
-        let (mark, ins, lone) = (view.mark(), view.ins(), view.single_downstream());
-        let own_only = self.interest_marks == InterestMarks::Own;
-        for i in 0..ins {
-            let (record, expiry) = lone.unwrap_or_else(|| self.pit.downstream(slot, i));
-            if expiry < now {
-                self.counters.expired += 1;
-                continue;
-            }
-            self.counters.answered += 1;
-            // The upstream has it.
-            if record.face == face {
-                continue;
-            }
-            let mark_of_data = match watched {
-                true => self.mark_for(now, slot, prefix, [face, record.face], rtt, packet),
-                false => packet.mark,
-            };
+        let satisfying = Satisfying { slot, prefix, face, rtt, mark: view.mark() };
+        match view.single_downstream() {
+            Some(lone) => self.answer(now, &satisfying, lone, packet),
+            None => self.answer_several(now, &satisfying, packet),
+        }
+        self.close(now, slot, face, Outcome::Superseded);
+        self.pit.remove_found(found);
+    }
+
+    #[inline(never)]
+    fn on_unsolicited(&mut self, now: Time, face: FaceId, packet: &Packet) {
+        self.counters.unsolicited += 1;
+        self.drop(DropCause::Protocol);
+        self.notify_unsolicited(now, face, packet);
+    }
+
+    /// What may be done with a Data before it is sent: it is shown, stored and stamped. Its round-trip time, see
+    /// [`Node::show_data`].
+    #[inline(never)]
+    fn take_in(
+        &mut self,
+        now: Time,
+        slot: u32,
+        prefix: PrefixId,
+        face: FaceId,
+        packet: &mut Packet,
+    ) -> Option<Duration> {
+        let shown = Extras::WATCHES.and(Extras::COUNTS_FLOWS).and(Extras::STAMPS);
+        let rtt = if self.extras.any(shown) { self.show_data(now, slot, prefix, face, packet) } else { None };
+        if self.extras.any(Extras::ADMITS) && !packet.has(flags::NO_CACHE | flags::STORED) {
+            self.insert_into_store(now, packet);
+        }
+        if self.extras.any(Extras::STAMPS) {
+            self.stamp_data(slot, prefix, face, rtt, packet);
+        }
+        rtt
+    }
+
+    #[inline(never)]
+    fn answer_several(&mut self, now: Time, satisfying: &Satisfying, packet: &mut Packet) {
+        let (mark, flags) = (packet.mark, packet.flags);
+        for i in 0..self.pit.ins(satisfying.slot) {
+            self.answer(now, satisfying, self.pit.downstream(satisfying.slot, i), packet);
+            (packet.mark, packet.flags) = (mark, flags);
+        }
+    }
+
+    /// Answers one downstream that waits until its expiry.
+    #[inline(always)]
+    fn answer(
+        &mut self,
+        now: Time,
+        satisfying: &Satisfying,
+        (record, expiry): (InRecord, Time),
+        packet: &mut Packet,
+    ) {
+        if expiry < now {
+            self.counters.expired += 1;
+            return;
+        }
+        self.counters.answered += 1;
+        // The upstream has it.
+        if record.face == satisfying.face {
+            return;
+        }
+        if self.extras.any(Extras::WATCHES) {
+            packet.mark = self.mark_for(now, satisfying, record.face, packet);
+        }
+        if satisfying.mark > 0 && (self.interest_marks != InterestMarks::Own || record.marked()) {
+            packet.mark = packet.mark.max(satisfying.mark);
+        }
+        packet.flags &= !flags::FROM_CACHE;
+        if self.extras.any(Extras::METERS) {
             let downstream = Downstream {
                 face: record.face,
                 interest_arrival: record.arrival,
                 retransmitted: record.was_retransmitted(),
-                interest_fields: if self.metering { self.pit.fields(slot) } else { Fields::default() },
-                mark: mark_of_data.max(if own_only && !record.marked() { 0 } else { mark }),
-                from_cache: false,
+                interest_fields: self.pit.fields(satisfying.slot),
             };
-            self.send_downstream(now, prefix, packet, &downstream);
+            self.send_metered(now, satisfying.prefix, packet, &downstream);
+        } else {
+            self.emit(now, record.face, packet);
         }
-        self.close(now, slot, face, Outcome::Superseded);
-        self.pit.remove_found(found);
     }
 
     /// Shows a Data to the meter, to the shaper of the face that it came from and to the strategy. Its round-trip time,
@@ -96,14 +151,14 @@ impl Node {
         let record = self.pit.sent(slot).iter().find(|record| record.face == face).copied();
         let link_retransmitted = packet.has(flags::LINK_RETRANSMITTED);
         if let Some(record) = record {
-            if self.metering {
+            if self.meters() {
                 let rtt = now.since(record.sent);
                 let retransmitted = record.resent() || link_retransmitted;
                 let mut event = DataIn { packet, prefix, face, rtt, retransmitted, local };
                 let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
                 self.meter.on_data_in(&mut event, &mut ctx);
             }
-            if self.shaping && record.nacked.is_none() && self.strategies.shapes(slot) {
+            if self.shapes() && record.nacked.is_none() && self.strategies.shapes(slot) {
                 let record = if link_retransmitted { record.link_retransmitted() } else { record };
                 self.notify_shaper(now, &record, Outcome::Data, packet);
                 self.faces[face.index()].shaper.stamp(packet.name.flow, &mut packet.fields);
@@ -119,18 +174,10 @@ impl Node {
         rtt
     }
 
-    /// The strategy's mark of a Data for one downstream; `faces` are those that it came from and goes to.
+    /// The strategy's mark of a Data for one downstream.
     #[inline(never)]
-    fn mark_for(
-        &mut self,
-        now: Time,
-        slot: u32,
-        prefix: PrefixId,
-        faces: [FaceId; 2],
-        rtt: Option<Duration>,
-        packet: &Packet,
-    ) -> u8 {
-        let [face, downstream] = faces;
+    fn mark_for(&mut self, now: Time, satisfying: &Satisfying, downstream: FaceId, packet: &Packet) -> u8 {
+        let Satisfying { slot, prefix, face, rtt, .. } = *satisfying;
         let local = self.faces[face.index()].egress.is_local();
         let (hops, sent, fields) = (self.fib.hops(prefix), self.pit.sent(slot), self.pit.fields(slot));
         let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, interest_fields: &fields };
@@ -159,34 +206,23 @@ impl Node {
         }
     }
 
-    /// Sends a Data to one downstream, and leaves it unchanged for the next.
-    #[inline(always)]
-    fn send_downstream(&mut self, now: Time, prefix: PrefixId, packet: &mut Packet, downstream: &Downstream) {
-        let (mark, flags) = (packet.mark, packet.flags);
-        packet.mark = downstream.mark;
-        packet.flags &= !flags::FROM_CACHE;
-        if downstream.from_cache {
-            packet.flags |= flags::FROM_CACHE;
-        }
-        if self.metering {
-            let mut packet = *packet;
-            let mut event = DataOut {
-                packet: &mut packet,
-                prefix,
-                face: downstream.face,
-                interest_arrival: downstream.interest_arrival,
-                retransmitted: downstream.retransmitted,
-                interest_fields: downstream.interest_fields,
-                from_cache: downstream.from_cache,
-                flows: self.faces[downstream.face.index()].flows.count(),
-            };
-            let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
-            self.meter.on_data_out(&mut event, &mut ctx);
-            self.emit(now, downstream.face, &packet);
-        } else {
-            self.emit(now, downstream.face, packet);
-        }
-        (packet.mark, packet.flags) = (mark, flags);
+    /// Sends a Data to one downstream through the meter.
+    #[inline(never)]
+    fn send_metered(&mut self, now: Time, prefix: PrefixId, packet: &Packet, downstream: &Downstream) {
+        let mut packet = *packet;
+        let mut event = DataOut {
+            prefix,
+            face: downstream.face,
+            interest_arrival: downstream.interest_arrival,
+            retransmitted: downstream.retransmitted,
+            interest_fields: downstream.interest_fields,
+            from_cache: packet.has(flags::FROM_CACHE),
+            flows: self.faces[downstream.face.index()].flows.count(),
+            packet: &mut packet,
+        };
+        let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
+        self.meter.on_data_out(&mut event, &mut ctx);
+        self.emit(now, downstream.face, &packet);
     }
 
     /// Answers an Interest from the content store. A flow without a prefix is answered without the hooks.
@@ -213,15 +249,13 @@ impl Node {
         let instance = self.strategies.of(interest.name.flow);
         let mut ctx = Ctx { now, rng: &mut instance.rng, trace: &mut self.trace };
         instance.strategy.on_data(&event, &mut ctx);
-        let mark_of_data = instance.strategy.propagate_mark(&event, face, &mut ctx);
-        let downstream = Downstream {
-            face,
-            interest_arrival: now,
-            retransmitted: false,
-            interest_fields: interest.fields,
-            mark: mark.max(mark_of_data),
-            from_cache: true,
-        };
-        self.send_downstream(now, prefix, &mut data, &downstream);
+        data.mark = mark.max(instance.strategy.propagate_mark(&event, face, &mut ctx));
+        if self.meters() {
+            let (interest_arrival, interest_fields) = (now, interest.fields);
+            let downstream = Downstream { face, interest_arrival, retransmitted: false, interest_fields };
+            self.send_metered(now, prefix, &data, &downstream);
+        } else {
+            self.emit(now, face, &data);
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! The driver of a settled egress holds packets that have not left yet, so each call returns what happens to those.
 
 use super::Node;
+use super::extras::Extras;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::meter::Meter;
 use ndnweir_core::registry::{AnyDiscipline, AnyMarker, AnyMeter, AnyShaper, AnyStrategy};
@@ -25,7 +26,7 @@ impl Node {
     pub fn set_return_rate(&mut self, face: FaceId, rate: Option<Rate>) {
         if let Some(found) = self.faces.get_mut(face.index()) {
             found.return_rate = rate;
-            if self.shaping {
+            if self.shapes() {
                 self.touched.push(face);
             }
         }
@@ -60,6 +61,7 @@ impl Node {
         self.pit.clear();
         self.cs.clear();
         self.dead.clear();
+        self.extras.set(Extras::DEAD.and(Extras::HOLDS), false);
         self.rebuild(now);
         self.initialise_strategies(now);
         lost
@@ -77,7 +79,7 @@ impl Node {
             face.egress.replace(now, Some(marker), Some(discipline), &mut self.out, &mut self.trace);
             face.shaper = plan.scheme.shaper(&mut layout);
         }
-        (self.shaping, self.metering) = (self.plan.shaping, self.plan.metering);
+        self.note_plan();
     }
 
     /// Installs a component from outside the registry, before traffic flows. A crash restores the scheme's own.
@@ -85,15 +87,16 @@ impl Node {
         match part {
             Custom::Strategy(strategy) => {
                 self.strategies.root_mut().set_strategy(strategy);
+                self.note_parts();
                 self.initialise_strategies(now);
             }
             Custom::Meter(meter) => {
-                self.metering = !meter.is_none();
+                self.extras.set(Extras::METERS, !meter.is_none());
                 self.meter = meter;
             }
             Custom::Shaper(face, shaper) => {
                 if !shaper.is_none() {
-                    self.shaping = true;
+                    self.extras.set(Extras::SHAPES, true);
                     self.strategies.shape_root();
                 }
                 if let Some(found) = self.faces.get_mut(face.index()) {

@@ -1,19 +1,20 @@
 //! The Interest pipeline.
 
 use super::Node;
+use super::extras::Extras;
 use super::send::Sent;
 use crate::counters::DropCause;
 use crate::pit::Seen;
 use crate::shares::Rejection;
 use ndnweir_core::ctx::Ctx;
-use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
+use ndnweir_core::ids::{FaceId, FlowId, NameId, PrefixId};
 use ndnweir_core::packet::{NackReason, Packet, flags};
 use ndnweir_core::scheme::InterestMarks;
 use ndnweir_core::strategy::{Arrival, ForwardingDecision, InterestArrival, Strategy};
 use ndnweir_core::units::{Duration, Time};
 
 impl Node {
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn on_interest(&mut self, now: Time, face: FaceId, packet: &mut Packet) {
         self.counters.interests += 1;
         if !self.faces.get(face.index()).is_some_and(|face| face.egress.is_up()) {
@@ -27,45 +28,23 @@ impl Node {
             return;
         }
         packet.hop_limit -= 1;
-        if self.is_host && !self.faces[face.index()].egress.is_local() {
-            if !self.serves(packet.name.flow) {
-                self.counters.no_prefix += 1;
-                self.drop(DropCause::Protocol);
-                return;
-            }
-            packet.hop_limit = 0;
-        }
-        if self.shaping {
-            let arrived = &mut self.faces[face.index()].interests_in;
-            arrived.packets += 1;
-            arrived.bits += packet.bytes().bits();
-        }
-        if self.cs.serves() {
-            if let Some(data) = self.cs.get(packet.name, packet.has(flags::MUST_BE_FRESH), now) {
-                self.counters.hits += 1;
-                self.answer_from_store(now, face, packet, data);
-                return;
-            }
-            self.counters.misses += 1;
+        let first = Extras::HOST.and(Extras::SHAPES).and(Extras::SERVES);
+        if self.extras.any(first) && self.settles(now, face, packet) {
+            return;
         }
         self.pit.reserve();
         match self.pit.find(packet.name) {
             Ok(slot) => self.on_pending(now, face, packet, slot),
             Err(vacant) => {
-                if self.dead.contains(packet.name, packet.nonce) {
+                if self.extras.any(Extras::DEAD) && self.dead.contains(packet.name, packet.nonce) {
                     self.nack_duplicate(now, face, packet);
                 } else if let Some(why) = self.pit.rejection(vacant, face, packet.size) {
                     self.reject_new(now, face, packet, why);
                 } else if let Some(prefix) = self.fib.prefix(packet.name.flow) {
                     let slot = self.pit.insert(vacant, packet, face, now);
-                    if self.strategies.several() {
-                        self.strategies.begin(slot, packet.name.flow);
-                    }
-                    self.out.pending(packet.name);
                     self.counters.pending += 1;
-                    self.counters.pit_peak = self.counters.pit_peak.max(self.pit.len() as u64);
-                    if self.counts_flows() {
-                        self.faces[face.index()].flows.add(packet.name.flow);
+                    if self.extras.any(Extras::SEVERAL.and(Extras::LOGS).and(Extras::COUNTS_FLOWS)) {
+                        self.note_pending(slot, face, packet.name);
                     }
                     self.run_strategy(now, slot, prefix, face, packet, Arrival::New);
                 } else {
@@ -73,6 +52,46 @@ impl Node {
                     self.send_nack(now, face, packet.nack(NackReason::NoRoute));
                 }
             }
+        }
+    }
+
+    /// What may come before the PIT: a host takes only what is for it, shapers count, the content store may have it.
+    /// Whether the Interest has gone no further.
+    #[inline(never)]
+    fn settles(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> bool {
+        if self.extras.any(Extras::HOST) && !self.faces[face.index()].egress.is_local() {
+            if !self.serves(packet.name.flow) {
+                self.counters.no_prefix += 1;
+                self.drop(DropCause::Protocol);
+                return true;
+            }
+            packet.hop_limit = 0;
+        }
+        if self.shapes() {
+            let arrived = &mut self.faces[face.index()].interests_in;
+            arrived.packets += 1;
+            arrived.bits += packet.bytes().bits();
+        }
+        if self.extras.any(Extras::SERVES) {
+            if let Some(data) = self.cs.get(packet.name, packet.has(flags::MUST_BE_FRESH), now) {
+                self.counters.hits += 1;
+                self.answer_from_store(now, face, packet, data);
+                return true;
+            }
+            self.counters.misses += 1;
+        }
+        false
+    }
+
+    /// An entry begins; told to those who keep account of them.
+    #[inline(never)]
+    fn note_pending(&mut self, slot: u32, face: FaceId, name: NameId) {
+        if self.strategies.several() {
+            self.strategies.begin(slot, name.flow);
+        }
+        self.out.pending(name);
+        if self.counts_flows() {
+            self.faces[face.index()].flows.add(name.flow);
         }
     }
 
@@ -100,6 +119,7 @@ impl Node {
     }
 
     /// An Interest for a name that is pending.
+    #[inline(never)]
     fn on_pending(&mut self, now: Time, face: FaceId, packet: &Packet, slot: u32) {
         match self.pit.seen(slot, packet.nonce, face) {
             Seen::New if self.dead.contains(packet.name, packet.nonce) => {
@@ -173,6 +193,20 @@ impl Node {
             },
             None => None,
         };
+        self.carry_out(now, slot, prefix, face, packet, rejected);
+    }
+
+    /// Carries out a decision that is more than to send the Interest, or whose only face rejected it.
+    #[inline(never)]
+    fn carry_out(
+        &mut self,
+        now: Time,
+        slot: u32,
+        prefix: PrefixId,
+        face: FaceId,
+        packet: &Packet,
+        rejected: Option<NackReason>,
+    ) {
         let choice = std::mem::take(&mut self.choice);
         match rejected {
             Some(reason) => self.try_others(now, slot, prefix, face, packet, &choice, reason),
@@ -196,6 +230,7 @@ impl Node {
         let mut rejection: Option<NackReason> = None;
         if choice.is_held() {
             self.strategies.hold(slot);
+            self.extras.set(Extras::HOLDS, true);
             self.out.held(packet.tag);
         }
         let stamped = choice.stamped(packet);

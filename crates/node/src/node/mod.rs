@@ -19,6 +19,7 @@
 
 mod choices;
 mod data;
+mod extras;
 mod faults;
 mod interest;
 mod nack;
@@ -41,6 +42,7 @@ use crate::outbox::Outbox;
 use crate::pit::Pit;
 use crate::strategies::{Strategies, StrategyChoiceId, StrategyInstance};
 use crate::streams::{self, stream};
+use extras::Extras;
 use ndnweir_core::ctx::{Ctx, Rng, Trace, TraceEvent};
 use ndnweir_core::fields::{Field, FieldLayout};
 use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
@@ -95,30 +97,24 @@ pub struct Node {
     faces: Vec<Face>,
     /// When the first egress must advance, or a time before.
     egress_wake: Time,
-    /// A time not after the earliest any shaper requests.
-    shaper_wake: Time,
-    /// When the components were last woken: they are not woken twice for one instant.
-    woken: Time,
-    /// Whether there is a shaper or a meter; the null ones are skipped.
-    shaping: bool,
-    metering: bool,
-    /// Whether strategies write header fields of Data.
-    stamping: bool,
-    /// See [`Node::set_host`].
-    is_host: bool,
+    extras: Extras,
     interest_marks: InterestMarks,
+    fib: Fib,
     out: Outbox,
     pit: Pit,
-    fib: Fib,
+    counters: NodeCounters,
     trace: Trace,
     choice: ForwardingDecision,
     strategies: Strategies,
-    counters: NodeCounters,
     dead: DeadNonces,
     cs: ContentStore,
     meter: AnyMeter,
     meter_rng: Rng,
     nonces: Rng,
+    /// A time not after the earliest any shaper requests.
+    shaper_wake: Time,
+    /// When the components were last woken: they are not woken twice for one instant.
+    woken: Time,
     #[state(skip)]
     layout: FieldLayout,
     held_limit: u64,
@@ -164,10 +160,7 @@ impl Node {
             cs: ContentStore::new(config.cache, config.scheme.cached_marks),
             fib: Fib::new(config.prefixes),
             dead: DeadNonces::default(),
-            metering: plan.metering,
-            shaping: plan.shaping,
-            stamping: stamps_data(config.layout),
-            is_host: false,
+            extras: Extras::NONE,
             strategies: Strategies::new(first),
             meter,
             meter_rng: plan.stream(streams::METER, 0),
@@ -190,6 +183,8 @@ impl Node {
             plan: Box::new(plan),
             flow_hash: NumberHash::default(),
         };
+        node.extras.set(Extras::STAMPS, stamps_data(config.layout));
+        node.note_plan();
         for (place, choice) in config.scheme.choices.iter().enumerate() {
             node.choose(Time::ZERO, &choice.strategy, config.scheme.is_shaped(place + 1))?;
         }
@@ -199,7 +194,32 @@ impl Node {
     /// From now on the node is a host: of the Interests of neighbours it takes only those for applications on it.
     /// Others are dropped without a NACK, as a host does with packets on its network card that are not addressed to it.
     pub fn set_host(&mut self) {
-        self.is_host = true;
+        self.extras.set(Extras::HOST, true);
+    }
+
+    /// After the components were built as planned.
+    fn note_plan(&mut self) {
+        self.extras.set(Extras::SHAPES, self.plan.shaping);
+        self.extras.set(Extras::METERS, self.plan.metering);
+        self.note_parts();
+    }
+
+    /// After a change of the strategies or of the content store.
+    fn note_parts(&mut self) {
+        let (strategies, cs, extras) = (&self.strategies, &self.cs, &mut self.extras);
+        extras.set(Extras::ADMITS, cs.admits());
+        extras.set(Extras::SERVES, cs.serves());
+        extras.set(Extras::SEVERAL, strategies.several());
+        extras.set(Extras::WATCHES, strategies.watch_data());
+        extras.set(Extras::WAKES, strategies.wake());
+    }
+
+    fn shapes(&self) -> bool {
+        self.extras.any(Extras::SHAPES)
+    }
+
+    fn meters(&self) -> bool {
+        self.extras.any(Extras::METERS)
     }
 
     /// Makes room for exactly so many more faces.
@@ -281,14 +301,14 @@ impl Node {
 
     /// Whether [`Node::set_base_rtts`] has an effect: there are shapers.
     pub fn wants_base_rtts(&self) -> bool {
-        self.shaping
+        self.shapes()
     }
 
     /// Gives shapers the propagation delay to the producer of a prefix and back, by next hop. Those not listed are
     /// unknown. Prefixes count up to the number that have had routes.
     pub fn set_base_rtts(&mut self, prefix: PrefixId, rtts: &[(FaceId, Duration)]) {
         let prefixes = self.fib.prefixes();
-        if self.shaping && prefix.index() < prefixes {
+        if self.shapes() && prefix.index() < prefixes {
             self.base_rtts.resize(prefixes, Vec::new());
             self.base_rtts[prefix.index()] = rtts.to_vec();
         }
@@ -332,6 +352,7 @@ impl Node {
     }
 
     /// [`Node::handle`] without moving the packet, which is as the node left it afterwards.
+    #[inline]
     pub fn receive(&mut self, now: Time, face: FaceId, packet: &mut Packet) {
         match packet.kind {
             Kind::Interest => self.on_interest(now, face, packet),
@@ -357,16 +378,22 @@ impl Node {
     /// [`Time::NEVER`] if not at all.
     #[inline(always)]
     pub fn poll_timeout(&self) -> Time {
+        let tables = self.pit.next_expiry().min(self.egress_wake);
+        if self.extras.any(Extras::WAKES.and(Extras::COUNTS_FLOWS)) { tables.min(self.next_wake()) } else { tables }
+    }
+
+    /// When components want to be woken.
+    #[inline(never)]
+    fn next_wake(&self) -> Time {
         let mut components = self.strategies.next_wake();
-        if self.shaping {
+        if self.shapes() {
             components = components.min(self.shaper_wake);
         }
-        if self.metering {
+        if self.meters() {
             components = components.min(self.meter.next_wake());
         }
         // A component that requests the same instant repeatedly must not stop time.
-        let components = components.max(self.woken + Duration::from_nanos(1));
-        components.min(self.pit.next_expiry()).min(self.egress_wake)
+        components.max(self.woken + Duration::from_nanos(1))
     }
 
     /// The time of [`Node::poll_timeout`] has come.
@@ -394,13 +421,13 @@ impl Node {
 
     fn wake_components(&mut self, now: Time) {
         self.woken = self.woken.max(now);
-        if self.metering && self.meter.next_wake() <= now {
+        if self.meters() && self.meter.next_wake() <= now {
             let views: Vec<FaceView> = (0..self.faces.len()).map(|i| self.view(now, FaceId(i as u16))).collect();
             let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
             self.meter.on_period(&views, &mut self.reports, &mut ctx);
             self.reports.truncate(MAX_REPORTS);
         }
-        if self.shaping && self.shaper_wake <= now {
+        if self.shapes() && self.shaper_wake <= now {
             for (i, face) in self.faces.iter().enumerate() {
                 if face.shaper.next_wake() <= now {
                     self.touched.push(FaceId(i as u16));
@@ -410,7 +437,7 @@ impl Node {
         }
         let strategy = self.strategies.next_wake() <= now;
         self.release(now, strategy);
-        if self.shaping {
+        if self.shapes() {
             self.shaper_wake = self.faces.iter().map(|face| face.shaper.next_wake()).min().unwrap_or(Time::NEVER);
         }
     }
@@ -418,7 +445,7 @@ impl Node {
     /// Whether a component may read how many flows have pending Interests from a face.
     #[inline]
     fn counts_flows(&self) -> bool {
-        self.metering || self.shaping
+        self.extras.any(Extras::COUNTS_FLOWS)
     }
 
     /// What components see of a face at `now`.
@@ -454,7 +481,8 @@ impl Node {
     /// The node's totals.
     pub fn counters(&self) -> NodeCounters {
         let held = self.faces.iter().map(|face| u64::from(face.shaper.held())).sum();
-        NodeCounters { pit: self.pit.len() as u64, cache: self.cs.len() as u64, held, ..self.counters }
+        let (pit, pit_peak) = (self.pit.len() as u64, self.pit.peak() as u64);
+        NodeCounters { pit, pit_peak, cache: self.cs.len() as u64, held, ..self.counters }
     }
 
     /// Bytes of memory the PIT uses, with its timers and index.

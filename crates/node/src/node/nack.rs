@@ -35,7 +35,7 @@ impl Node {
             }
             return;
         };
-        if self.shaping && self.strategies.shapes(slot) {
+        if self.shapes() && self.strategies.shapes(slot) {
             self.notify_shaper(now, &record, Outcome::Nack(packet.reason), &packet);
             self.faces[face.index()].shaper.stamp(packet.name.flow, &mut packet.fields);
         }

@@ -1,11 +1,12 @@
 //! Sending: Interests through shapers, held Interests, NACKs, and the end of PIT entries.
 
 use super::Node;
+use super::extras::Extras;
 use crate::counters::DropCause;
 use crate::pit::InRecord;
 use crate::strategies::StrategyChoiceId;
 use ndnweir_core::ctx::Ctx;
-use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
+use ndnweir_core::ids::{FaceId, FlowId, NameId, PrefixId};
 use ndnweir_core::meter::{InterestOut, Meter};
 use ndnweir_core::packet::{Kind, NackReason, Packet};
 use ndnweir_core::shaper::{Admission, Answer, Downstream, Outcome, ReleaseEvent, Reverse, ShapeEvent, Shaper};
@@ -49,7 +50,7 @@ impl Node {
             self.drop(DropCause::Protocol);
             return Sent::Away;
         }
-        if self.shaping && self.strategies.shapes(slot) {
+        if self.shapes() && self.strategies.shapes(slot) {
             match self.admit(now, prefix, in_face, face, packet) {
                 Admission::Pass => {}
                 Admission::Hold => {
@@ -110,23 +111,29 @@ impl Node {
 
     fn reverse(&self, face: FaceId) -> Reverse {
         let face = &self.faces[face.index()];
-        Reverse { interests_in: face.interests_in, data_out: face.egress.counters().data_sent() }
+        Reverse { interests_in: face.interests_in, data_out: face.egress.data_sent() }
     }
 
     #[inline(always)]
     fn emit_interest(&mut self, now: Time, slot: u32, prefix: PrefixId, face: FaceId, packet: &Packet) {
         if let Some(nonce) = self.pit.record_sent(slot, face, packet, now) {
-            self.dead.insert(packet.name, nonce);
+            self.remember_dead(packet.name, nonce);
         }
-        if self.metering {
-            let mut packet = *packet;
-            let mut event = InterestOut { packet: &mut packet, prefix, face };
-            let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
-            self.meter.on_interest_out(&mut event, &mut ctx);
-            self.emit(now, face, &packet);
+        if self.meters() {
+            self.emit_metered(now, prefix, face, packet);
         } else {
             self.emit(now, face, packet);
         }
+    }
+
+    /// Sends an Interest through the meter.
+    #[inline(never)]
+    fn emit_metered(&mut self, now: Time, prefix: PrefixId, face: FaceId, packet: &Packet) {
+        let mut packet = *packet;
+        let mut event = InterestOut { packet: &mut packet, prefix, face };
+        let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
+        self.meter.on_interest_out(&mut event, &mut ctx);
+        self.emit(now, face, &packet);
     }
 
     /// Sends what is pending for a prefix to a next hop that is new, if its strategy does so and a downstream other
@@ -259,6 +266,13 @@ impl Node {
         for record in self.pit.sent(slot) {
             self.dead.insert(name, record.nonce);
         }
+        self.extras.set(Extras::DEAD, true);
+    }
+
+    #[inline(never)]
+    fn remember_dead(&mut self, name: NameId, nonce: u32) {
+        self.dead.insert(name, nonce);
+        self.extras.set(Extras::DEAD, true);
     }
 
     /// Removes an entry; notifies the shapers of all faces with an unanswered out-record.
@@ -271,10 +285,18 @@ impl Node {
     /// `answered`.
     #[inline(always)]
     pub(super) fn close(&mut self, now: Time, slot: u32, answered: FaceId, outcome: Outcome) {
-        self.out.settled(self.pit.name(slot), outcome == Outcome::Timeout);
         self.counters.pending -= self.pit.ins(slot) as u64;
-        if self.shaping && self.strategies.shapes(slot) {
-            let name = self.pit.name(slot);
+        if self.extras.any(Extras::SEVERAL.and(Extras::LOGS).and(Extras::COUNTS_FLOWS)) {
+            self.note_closed(now, slot, answered, outcome);
+        }
+    }
+
+    /// An entry ends; told to those who keep account of them.
+    #[inline(never)]
+    fn note_closed(&mut self, now: Time, slot: u32, answered: FaceId, outcome: Outcome) {
+        let name = self.pit.name(slot);
+        self.out.settled(name, outcome == Outcome::Timeout);
+        if self.shapes() && self.strategies.shapes(slot) {
             for i in 0..self.pit.sent(slot).len() {
                 let record = self.pit.sent(slot)[i];
                 if record.nacked.is_none() && record.face != answered {
@@ -283,10 +305,9 @@ impl Node {
             }
         }
         if self.counts_flows() {
-            let flow = self.pit.name(slot).flow;
             for i in 0..self.pit.ins(slot) {
                 let face = self.pit.downstream(slot, i).0.face;
-                self.faces[face.index()].flows.remove(flow);
+                self.faces[face.index()].flows.remove(name.flow);
             }
         }
         if self.strategies.several() {
@@ -320,7 +341,7 @@ impl Node {
     /// Sends what shapers and the strategy release after a hook.
     #[inline]
     pub(super) fn release_held(&mut self, now: Time) {
-        if self.shaping || self.strategies.holds() {
+        if self.extras.any(Extras::SHAPES.and(Extras::HOLDS)) && (self.shapes() || self.strategies.holds()) {
             self.release(now, self.strategies.holds());
         }
     }

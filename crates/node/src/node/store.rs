@@ -1,6 +1,7 @@
 //! What a driver with real names and payloads reads from the tables, and the log of their uses.
 
 use super::Node;
+use super::extras::Extras;
 use crate::keyed::HashKey;
 use crate::shares::{FaceClass, ShareLimits};
 use crate::uses::Use;
@@ -12,6 +13,7 @@ impl Node {
     /// Turns the log of uses on (see [`crate::uses`]), before traffic flows.
     pub fn log_uses(&mut self) {
         self.out.log_uses();
+        self.extras.set(Extras::LOGS, true);
     }
 
     /// Bounds every face's share of the PIT, whose limit then counts downstreams instead of names.
@@ -69,6 +71,7 @@ impl Node {
     /// exceeds the limit is evicted, the least recently used first.
     pub fn set_cache(&mut self, packets: usize, admits: bool, serves: bool) {
         self.cs.configure(packets, admits, serves);
+        self.note_parts();
         while self.cs.is_too_full() && self.evict() {}
     }
 

@@ -15,16 +15,19 @@ impl Reach {
     /// They do not.
     pub(super) const NONE: Reach = Reach(0);
 
-    /// That of an Interest that leaves.
+    /// Whether an Interest that leaves has none, however long it lives.
     #[inline(always)]
-    pub(super) fn of(packet: &Packet) -> Reach {
-        if FEW_HOPS.contains(&packet.hop_limit) {
-            return Reach::NONE;
-        }
+    pub(super) fn is_short(packet: &Packet) -> bool {
+        FEW_HOPS.contains(&packet.hop_limit)
+    }
+
+    /// That of an Interest that is not short.
+    #[inline(never)]
+    pub(super) fn of_lifetime(packet: &Packet) -> Reach {
         Reach::of_ms(packet.known_lifetime_ms())
     }
 
-    #[inline(always)]
+    #[inline]
     fn of_ms(ms: u32) -> Reach {
         let exponent = ms.max(16).ilog2() - 4;
         if exponent > 15 {
@@ -65,10 +68,10 @@ mod tests {
 
     #[test]
     fn an_interest_of_few_hops_reaches_nothing_and_what_is_left_of_a_longer_one_counts() {
-        let reach = |hop_limit| Reach::of(&Packet { hop_limit, lifetime_ms: 4000, ..Packet::default() });
-        assert_eq!([1, 31].map(reach), [Reach::NONE; 2]);
-        let long = reach(32);
-        assert_eq!((long.duration(), long), (Duration::from_millis(3968), reach(0)));
+        let packet = |hop_limit| Packet { hop_limit, lifetime_ms: 4000, ..Packet::default() };
+        assert_eq!([0, 1, 31, 32].map(|hops| Reach::is_short(&packet(hops))), [false, true, true, false]);
+        let long = Reach::of_lifetime(&packet(32));
+        assert_eq!(long.duration(), Duration::from_millis(3968));
         let short = Reach::of_ms(100);
         assert_eq!(short.or_longer(long, Duration::from_millis(1000)), Reach::of_ms(2968));
         assert_eq!(short.or_longer(long, Duration::from_millis(3900)), short);

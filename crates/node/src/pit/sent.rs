@@ -28,12 +28,21 @@ impl Pit {
         self.entries[slot as usize].reach.duration()
     }
 
+    /// The reach of an Interest that leaves.
+    #[inline(always)]
+    fn reach_of(&mut self, packet: &Packet) -> Reach {
+        if self.reach.1 != packet.lifetime_ms {
+            self.reach = (Reach::of_lifetime(packet), packet.lifetime_ms);
+        }
+        if Reach::is_short(packet) { Reach::NONE } else { self.reach.0 }
+    }
+
     /// Records that an Interest leaves by `face`. The nonce it had there before, if it is another one.
     #[inline(always)]
     pub(crate) fn record_sent(&mut self, slot: u32, face: FaceId, packet: &Packet, now: Time) -> Option<u32> {
         let nonce = packet.nonce;
         let record = OutRecord { sent: now, nonce, face, nacked: None, sends: 1 };
-        let reach = Reach::of(packet);
+        let reach = self.reach_of(packet);
         let entry = &mut self.entries[slot as usize];
         if entry.outs() == 0 {
             entry.out = record;

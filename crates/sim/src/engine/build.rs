@@ -240,7 +240,7 @@ impl<'n, 'o> Engine<'n, 'o> {
             for place in &mut self.process.places {
                 if let Some(node) = &mut place.node {
                     node.bind_flow(FlowId(number as u32), Some(PrefixId(flow.prefix)));
-                    node.assign_strategy(FlowId(number as u32), choices[place.scheme]);
+                    node.assign_strategy(FlowId(number as u32), choices[usize::from(place.scheme)]);
                 }
             }
         }
@@ -319,9 +319,9 @@ fn places(
             node: None,
             source: 0,
             due: Time::NEVER,
-            scheme: placement.of_node(number),
+            scheme: u16::try_from(placement.of_node(number)).map_err(|_| error("too many schemes"))?,
             locals: Vec::new(),
-            egress_links: Vec::new(),
+            egress_links: Box::default(),
             up: true,
         };
         if let Some(cache) = kind.cache() {
@@ -338,18 +338,16 @@ fn places(
             };
             let mut node = Box::new(Node::new(config).map_err(|e| error(e.to_string()))?);
             node.reserve_faces(topology.faces[number].len() + locals[number]);
-            place.egress_links.reserve_exact(topology.faces[number].len());
+            let mut egress_links = Vec::with_capacity(topology.faces[number].len());
             for &channel in &topology.faces[number] {
                 let mtu = mtu::of_channel(&largest, topology, channel);
                 node.add_face(FaceConfig { mtu, ..face(network, topology, channel) })
                     .map_err(|e| error(e.to_string()))?;
                 let directed_link = topology.channels[channel as usize].directed_link;
-                place.egress_links.push(EgressLink {
-                    channel,
-                    directed_link,
-                    shared: topology.is_below_ndn(directed_link),
-                });
+                let shared = topology.is_below_ndn(directed_link);
+                egress_links.push(EgressLink { channel, directed_link, shared });
             }
+            place.egress_links = egress_links.into();
             if topology.is_host(number as u32) {
                 node.set_host();
             }

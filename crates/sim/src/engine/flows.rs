@@ -329,7 +329,7 @@ impl super::Engine<'_, '_> {
                 && (known.is_some()
                     || places.iter_mut().all(|place| match &mut place.node {
                         Some(node) => {
-                            node.assign_strategy(id, strategies[place.scheme]);
+                            node.assign_strategy(id, strategies[usize::from(place.scheme)]);
                             node.bind_flow(id, Some(prefix))
                         }
                         None => true,

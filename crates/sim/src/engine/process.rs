@@ -37,28 +37,31 @@ pub(super) struct EgressLink {
     pub(super) shared: bool,
 }
 
-/// A place of the topology.
+/// A place of the topology, on one cache line.
 #[derive(ndnweir_state::State)]
+#[repr(C, align(64))]
 pub(super) struct EngineNode {
     /// None for a switch.
     #[state(each, inner)]
     pub(super) node: Option<Box<Node>>,
-    /// The source of its timeouts.
-    pub(super) source: u32,
-    /// When that is due in the schedule.
-    pub(super) due: Time,
-    /// Which of the run's schemes it has (see `Placement::of_node`).
+    /// The faces to neighbours, which come first.
     #[state(skip)]
-    pub(super) scheme: usize,
+    pub(super) egress_links: Box<[EgressLink]>,
     /// What is behind the faces after those to neighbours.
     #[state(skip)]
     pub(super) locals: Vec<Local>,
-    /// The faces to neighbours, which come first.
+    /// When its timeout is due in the schedule.
+    pub(super) due: Time,
+    /// The source of its timeouts.
+    pub(super) source: u32,
+    /// Which of the run's schemes it has (see `Placement::of_node`).
     #[state(skip)]
-    pub(super) egress_links: Vec<EgressLink>,
+    pub(super) scheme: u16,
     /// Whether it works.
     pub(super) up: bool,
 }
+
+const _: () = assert!(size_of::<EngineNode>() == 64);
 
 /// A directed link with what is needed of it for every packet, side by side in as few cache lines as it takes.
 #[derive(ndnweir_state::State)]
@@ -177,9 +180,8 @@ impl<S: Sink> Net<S> {
         if S::CUT && *to == NONE {
             return self.sink.cross(directed_link, channel, packet, joined, end);
         }
-        let length = propagation.in_flight();
-        let is_first = propagation.send(packet, channel, joined, end);
-        self.sink.sent((propagation.in_flight() - length) as u64);
+        let (more, is_first) = propagation.send(packet, channel, joined, end);
+        self.sink.sent(more);
         if is_first {
             self.schedule.set(*source, next_due(propagation));
         }

@@ -120,7 +120,7 @@ impl Engine<'_, '_> {
                 let Some(node) = &places[number].node else { continue };
                 sampler.node_shares.clear();
                 node.shares(
-                    sampler.choices[places[number].scheme][prefix],
+                    sampler.choices[usize::from(places[number].scheme)][prefix],
                     PrefixId(prefix as u32),
                     &mut sampler.node_shares,
                 );

@@ -35,7 +35,7 @@ impl EventRank {
     /// arrives first. Ages that differ by less than one part in 2048 have the same rank.
     #[inline]
     pub const fn arrival(age: u32) -> EventRank {
-        let shift = (u32::BITS - age.leading_zeros()).saturating_sub(12);
+        let shift = 20 - (age | 0xfff).leading_zeros();
         EventRank(0xfffb - ((shift << 11) + (age >> shift)) as u16)
     }
 }

@@ -76,7 +76,7 @@ impl EngineLink {
 
 impl EngineNode {
     fn elsewhere() -> EngineNode {
-        let (locals, egress_links) = (Vec::new(), Vec::new());
+        let (locals, egress_links) = (Vec::new(), Box::default());
         EngineNode { node: None, source: 0, due: Time::NEVER, scheme: 0, locals, egress_links, up: false }
     }
 }

@@ -113,7 +113,7 @@ impl Part {
         for sender in &mut sink.inbox {
             for crossing in sender.drain(..) {
                 let EngineLink { propagation, source, .. } = &mut links[crossing.link as usize];
-                if propagation.send(&crossing.packet, crossing.channel, crossing.joined, crossing.end) {
+                if propagation.send(&crossing.packet, crossing.channel, crossing.joined, crossing.end).1 {
                     schedule.set(*source, next_due(propagation));
                 }
             }

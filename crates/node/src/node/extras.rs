@@ -1,0 +1,52 @@
+//! What a node has to do beside the usual.
+
+/// Some of it, as bits side by side: a packet of a node that has nothing of several kinds to do costs one comparison for
+/// all of them, of a field that lies beside what it reads anyway. A bit may be set where there is nothing (any more);
+/// what it guards then finds that out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ndnweir_state::Value)]
+pub(super) struct Extras(u16);
+
+impl Extras {
+    pub(super) const NONE: Extras = Extras(0);
+    /// There is a shaper.
+    pub(super) const SHAPES: Extras = Extras(1);
+    /// There is a meter.
+    pub(super) const METERS: Extras = Extras(1 << 1);
+    /// Strategies write header fields of Data.
+    pub(super) const STAMPS: Extras = Extras(1 << 2);
+    /// See [`super::Node::set_host`].
+    pub(super) const HOST: Extras = Extras(1 << 3);
+    /// The content store takes Data in.
+    pub(super) const ADMITS: Extras = Extras(1 << 4);
+    /// It answers Interests.
+    pub(super) const SERVES: Extras = Extras(1 << 5);
+    /// There are strategies beside the first.
+    pub(super) const SEVERAL: Extras = Extras(1 << 6);
+    /// A strategy watches Data.
+    pub(super) const WATCHES: Extras = Extras(1 << 7);
+    /// A strategy may want to be woken.
+    pub(super) const WAKES: Extras = Extras(1 << 8);
+    /// A strategy has held Interests.
+    pub(super) const HOLDS: Extras = Extras(1 << 9);
+    /// Nonces of Interests that ended without Data are known.
+    pub(super) const DEAD: Extras = Extras(1 << 10);
+    /// Uses of payloads are logged.
+    pub(super) const LOGS: Extras = Extras(1 << 11);
+    /// Whether a component may read how many flows have pending Interests from a face.
+    pub(super) const COUNTS_FLOWS: Extras = Extras::SHAPES.and(Extras::METERS);
+
+    pub(super) const fn and(self, other: Extras) -> Extras {
+        Extras(self.0 | other.0)
+    }
+
+    /// Whether there is any of these.
+    #[inline(always)]
+    pub(super) const fn any(self, of: Extras) -> bool {
+        self.0 & of.0 != 0
+    }
+
+    /// Notes whether there are these.
+    pub(super) fn set(&mut self, these: Extras, are: bool) {
+        self.0 = if are { self.0 | these.0 } else { self.0 & !these.0 };
+    }
+}
