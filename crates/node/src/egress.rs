@@ -446,8 +446,9 @@ impl Egress {
             self.begin(waiting);
         }
         let known = self.serial_sizes[usize::from(kind == Kind::Data)] == size;
-        let fits = self.settled_view().fits(Bytes::new(u64::from(size))) && self.ring.len() < self.ring.capacity();
-        if !known || !fits || out.logs() {
+        let fits = self.settled_view().fits(Bytes::new(u64::from(size)));
+        let finds_room = self.busy_until <= now || self.ring.len() < self.ring.capacity();
+        if !known || !fits || !finds_room || out.logs() {
             return self.offer_whole(now, packet, out, trace);
         }
         self.count_offered(size);
