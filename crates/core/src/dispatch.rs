@@ -91,6 +91,7 @@ forward!(Shaper for AnyShaper by each_shaper {
 
 forward!(Strategy for AnyStrategy by each_strategy {
     fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) [event, choice, ctx];
+    fn takes_cheapest(&self) -> bool [];
     fn watches_data(&self) -> bool [];
     fn on_data(&mut self, event: &DataReturn<'_>, ctx: &mut Ctx<'_>) [event, ctx];
     fn propagate_mark(&mut self, event: &DataReturn<'_>, downstream: FaceId, ctx: &mut Ctx<'_>) -> u8 [event, downstream, ctx];

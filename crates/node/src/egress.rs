@@ -428,32 +428,47 @@ impl Egress {
     }
 
     /// A packet is offered. Whether [`Egress::due`] may have changed.
-    // Not inlined into the dozen places of the pipelines that send something. It calls nothing but at its end, as a call
-    // would cost every packet the registers that are kept over it.
+    // Not inlined into the dozen places of the pipelines that send something. It calls nothing but at its end, and loops
+    // over nothing: either would cost every packet the registers that are kept over it.
     #[inline(never)]
     pub(crate) fn offer(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
         // One comparison for a face that is down and for a packet that is too large.
         if packet.size >= self.passes {
             return self.offer_unusual(now, packet, out, trace);
         }
-        if self.way != Way::Plain || !out.has_room() {
+        if self.way != Way::Plain || self.busy_until > now || !self.ring.is_empty() || !self.is_ready(packet, out) {
+            return self.offer_behind(now, packet, out, trace);
+        }
+        self.join_plain(now, packet, out);
+        false
+    }
+
+    /// [`Egress::offer`] where the wire is not free, or the way is not plain.
+    #[inline(never)]
+    fn offer_behind(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
+        if self.way != Way::Plain {
             return self.offer_whole(now, packet, out, trace);
         }
-        let (kind, size) = (packet.kind, packet.size.saturating_add(self.framing));
         while let Some(&waiting) = self.ring.front()
             && waiting.start <= now
         {
             self.begin(waiting);
         }
-        let known = self.serial_sizes[usize::from(kind == Kind::Data)] == size;
-        let fits = self.settled_view().fits(Bytes::new(u64::from(size)));
-        let finds_room = self.busy_until <= now || self.ring.len() < self.ring.capacity();
-        if !known || !fits || !finds_room || out.logs() {
+        if self.ring.len() == self.ring.capacity() || !self.is_ready(packet, out) {
             return self.offer_whole(now, packet, out, trace);
         }
-        self.count_offered(size);
-        self.join_plain(now, packet, size, out);
+        self.join_plain(now, packet, out);
         false
+    }
+
+    /// Whether a packet on the plain way fits, its transmission time is known, and all that is needed has room.
+    #[inline(always)]
+    fn is_ready(&self, packet: &Packet, out: &Outbox) -> bool {
+        let size = packet.size.saturating_add(self.framing);
+        self.serial_sizes[usize::from(packet.kind == Kind::Data)] == size
+            && self.settled_view().fits(Bytes::new(u64::from(size)))
+            && out.has_room()
+            && !out.logs()
     }
 
     #[inline(never)]
@@ -489,10 +504,11 @@ impl Egress {
         self.parts.marker.stamp(packet, &mut ctx);
     }
 
-    /// [`Egress::join_settled`] with the null marker, for a packet that fits and whose transmission time is known.
+    /// [`Egress::join_settled`] with the null marker, for a packet that [is ready](Egress::is_ready).
     #[inline(always)]
-    fn join_plain(&mut self, now: Time, packet: &Packet, size: u32, out: &mut Outbox) {
-        let kind = packet.kind;
+    fn join_plain(&mut self, now: Time, packet: &Packet, out: &mut Outbox) {
+        let (kind, size) = (packet.kind, packet.size.saturating_add(self.framing));
+        self.count_offered(size);
         let start = now.max(self.busy_until);
         let end = start + self.serial_times[usize::from(kind == Kind::Data)];
         self.busy_until = end;

@@ -207,12 +207,13 @@ impl Pit {
     /// A new entry for an Interest from `face`.
     #[inline(always)]
     pub(crate) fn insert(&mut self, vacant: Vacant, packet: &Packet, face: FaceId, now: Time) -> u32 {
-        let entry = Entry {
+        // Constructed in each branch, so that the usual one writes it to its place.
+        let entry = |spill| Entry {
             name: packet.name,
             timer: Timer::UNSET,
             first: InRecord::of(packet, face, now),
             out: OutRecord { sent: Time::ZERO, nonce: 0, face: FaceId::NONE, nacked: None, sends: 1 },
-            spill: NIL,
+            spill,
             mark: 0,
             note: 0,
             records: 0,
@@ -221,10 +222,10 @@ impl Pit {
         let slot = match self.entries.get_mut(self.free as usize) {
             Some(place) => {
                 let slot = std::mem::replace(&mut self.free, place.spill);
-                *place = entry;
+                *place = entry(NIL);
                 slot
             }
-            None => self.extend(entry),
+            None => self.extend(entry(NIL)),
         };
         if self.with_fields {
             while self.fields.len() <= slot as usize {

@@ -151,6 +151,11 @@ impl Strategies {
         self.first.strategy.wakes() || self.others.iter().flatten().any(|other| other.strategy.wakes())
     }
 
+    /// Whether there is only one, which takes the cheapest next hop.
+    pub(crate) fn take_cheapest(&self) -> bool {
+        self.others.is_empty() && self.first.strategy.takes_cheapest()
+    }
+
     /// Whether any of them wants to be told of Data.
     pub(crate) fn watch_data(&self) -> bool {
         // Of several one usually does.

@@ -93,7 +93,7 @@ impl Wheel {
     }
 
     /// Forgets timer `id`, if it is set.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn cancel<T: Timed>(&mut self, timers: &mut [T], id: u32) {
         let timer = timers[id as usize].timer();
         let Timer { prev, next, .. } = *timer;

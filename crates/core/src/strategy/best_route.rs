@@ -51,11 +51,14 @@ impl Strategy for BestRoute {
         false
     }
 
+    fn takes_cheapest(&self) -> bool {
+        true
+    }
+
     fn watches_data(&self) -> bool {
         false
     }
 
-    #[inline]
     fn on_interest(
         &mut self,
         event: &mut InterestArrival<'_>,

@@ -371,6 +371,12 @@ pub trait Strategy {
     /// that it is suppressed or aggregated.
     fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>);
 
+    /// Whether a new Interest always goes unchanged to the first of its eligible next hops, if there is one, and nothing
+    /// else comes of it: the node then sends it there without asking.
+    fn takes_cheapest(&self) -> bool {
+        false
+    }
+
     /// Whether [`Strategy::on_data`] or [`Strategy::propagate_mark`] do anything; false saves the node what it would tell
     /// them.
     fn watches_data(&self) -> bool {

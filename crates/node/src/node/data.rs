@@ -52,11 +52,14 @@ impl Node {
         }
         let view = self.pit.view(slot);
         let satisfying = Satisfying { slot, prefix, face, rtt, mark: view.mark() };
-        match view.single_downstream() {
-            Some(lone) => self.answer(now, &satisfying, lone, packet),
-            None => self.answer_several(now, &satisfying, packet),
-        }
-        self.close(now, slot, face, Outcome::Superseded);
+        let ins = match view.single_downstream() {
+            Some(lone) => {
+                self.answer(now, &satisfying, lone, packet);
+                1
+            }
+            None => self.answer_several(now, satisfying, packet),
+        };
+        self.close(now, slot, ins, face, Outcome::Superseded);
         self.pit.remove_found(found);
     }
 
@@ -89,13 +92,16 @@ impl Node {
         rtt
     }
 
+    /// Answers all downstreams of an entry that has had several. How many there are.
     #[inline(never)]
-    fn answer_several(&mut self, now: Time, satisfying: &Satisfying, packet: &mut Packet) {
+    fn answer_several(&mut self, now: Time, satisfying: Satisfying, packet: &mut Packet) -> usize {
         let (mark, flags) = (packet.mark, packet.flags);
-        for i in 0..self.pit.ins(satisfying.slot) {
-            self.answer(now, satisfying, self.pit.downstream(satisfying.slot, i), packet);
+        let ins = self.pit.ins(satisfying.slot);
+        for i in 0..ins {
+            self.answer(now, &satisfying, self.pit.downstream(satisfying.slot, i), packet);
             (packet.mark, packet.flags) = (mark, flags);
         }
+        ins
     }
 
     /// Answers one downstream that waits until its expiry.

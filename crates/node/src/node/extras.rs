@@ -1,4 +1,4 @@
-//! What a node has to do beside the usual.
+//! What a node has to do beside the usual, or need not do.
 
 /// Some of it, as bits side by side: a packet of a node that has nothing of several kinds to do costs one comparison for
 /// all of them, of a field that lies beside what it reads anyway. A bit may be set where there is nothing (any more);
@@ -32,6 +32,8 @@ impl Extras {
     pub(super) const DEAD: Extras = Extras(1 << 10);
     /// Uses of payloads are logged.
     pub(super) const LOGS: Extras = Extras(1 << 11);
+    /// The only strategy takes the cheapest next hop. Unlike the others this must never be set where it does not hold.
+    pub(super) const CHEAPEST: Extras = Extras(1 << 12);
     /// Whether a component may read how many flows have pending Interests from a face.
     pub(super) const COUNTS_FLOWS: Extras = Extras::SHAPES.and(Extras::METERS);
 

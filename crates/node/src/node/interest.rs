@@ -10,7 +10,7 @@ use ndnweir_core::ctx::Ctx;
 use ndnweir_core::ids::{FaceId, FlowId, NameId, PrefixId};
 use ndnweir_core::packet::{NackReason, Packet, flags};
 use ndnweir_core::scheme::InterestMarks;
-use ndnweir_core::strategy::{Arrival, ForwardingDecision, InterestArrival, Strategy};
+use ndnweir_core::strategy::{Arrival, ForwardingDecision, InterestArrival, NextHop, Strategy};
 use ndnweir_core::units::{Duration, Time};
 
 impl Node {
@@ -171,6 +171,30 @@ impl Node {
         if self.interest_marks != InterestMarks::Ignore && packet.mark > 0 {
             self.pit.add_mark(slot, packet.mark);
         }
+        if arrival == Arrival::New && self.extras.any(Extras::CHEAPEST) {
+            let hops = self.fib.hops(prefix);
+            if let Some(&NextHop { face: hop, .. }) = hops.iter().find(|hop| hop.face != face) {
+                if let Sent::Rejected(reason) = self.send_interest(now, slot, prefix, face, hop, packet) {
+                    self.choice.clear();
+                    self.choice.send(hop);
+                    self.carry_out(now, slot, prefix, face, packet, Some(reason));
+                }
+                return;
+            }
+        }
+        self.ask_strategy(now, slot, prefix, face, packet, arrival);
+    }
+
+    #[inline(never)]
+    fn ask_strategy(
+        &mut self,
+        now: Time,
+        slot: u32,
+        prefix: PrefixId,
+        face: FaceId,
+        packet: &Packet,
+        arrival: Arrival,
+    ) {
         // Nothing is kept yet for an entry that is new.
         let (former, sent, reach) = match arrival {
             Arrival::New => (0, [].as_slice(), Duration::ZERO),

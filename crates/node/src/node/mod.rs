@@ -212,6 +212,7 @@ impl Node {
         extras.set(Extras::SEVERAL, strategies.several());
         extras.set(Extras::WATCHES, strategies.watch_data());
         extras.set(Extras::WAKES, strategies.wake());
+        extras.set(Extras::CHEAPEST, strategies.take_cheapest());
     }
 
     fn shapes(&self) -> bool {

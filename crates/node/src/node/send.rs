@@ -277,15 +277,15 @@ impl Node {
 
     /// Removes an entry; notifies the shapers of all faces with an unanswered out-record.
     fn remove_entry(&mut self, now: Time, slot: u32, outcome: Outcome) {
-        self.close(now, slot, FaceId::NONE, outcome);
+        self.close(now, slot, self.pit.ins(slot), FaceId::NONE, outcome);
         self.pit.remove(slot);
     }
 
-    /// An entry ends and will be removed; notifies the shapers of all faces with an unanswered out-record, except
-    /// `answered`.
+    /// An entry with so many downstreams ends and will be removed; notifies the shapers of all faces with an unanswered
+    /// out-record, except `answered`.
     #[inline(always)]
-    pub(super) fn close(&mut self, now: Time, slot: u32, answered: FaceId, outcome: Outcome) {
-        self.counters.pending -= self.pit.ins(slot) as u64;
+    pub(super) fn close(&mut self, now: Time, slot: u32, ins: usize, answered: FaceId, outcome: Outcome) {
+        self.counters.pending -= ins as u64;
         if self.extras.any(Extras::SEVERAL.and(Extras::LOGS).and(Extras::COUNTS_FLOWS)) {
             self.note_closed(now, slot, answered, outcome);
         }

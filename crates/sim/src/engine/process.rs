@@ -18,6 +18,7 @@ use ndnweir_core::packet::{Kind, Packet, flags};
 use ndnweir_core::units::Time;
 use ndnweir_link::{Port, Propagation};
 use ndnweir_node::{Node, Server, Transmit};
+use std::ops::Range;
 
 /// The application of a local face.
 #[derive(Clone, Copy, Debug)]
@@ -170,11 +171,8 @@ impl<S: Sink> Net<S> {
     #[inline(always)]
     pub(super) fn put(&mut self, now: Time, directed_link: u32, channel: u32, packet: &mut Packet, times: [Time; 3]) {
         let [joined, start, end] = times;
-        if self.sink.is_tapped() {
-            self.sink.show(now, joined..start, directed_link, channel, &self.topology, packet);
-        }
-        if self.sink.has_paths() && packet.kind == Kind::Data {
-            packet.tag = self.sink.extend(packet.tag, directed_link);
+        if self.sink.is_watched() {
+            self.watch(now, directed_link, channel, packet, joined..start);
         }
         let EngineLink { propagation, source, to, .. } = &mut self.links[directed_link as usize];
         if S::CUT && *to == NONE {
@@ -184,6 +182,19 @@ impl<S: Sink> Net<S> {
         self.sink.sent(more);
         if is_first {
             self.schedule.set(*source, next_due(propagation));
+        }
+    }
+}
+
+impl<S: Sink> Net<S> {
+    /// Shows a packet that is put on a link to a tap, and lets it carry its path.
+    #[inline(never)]
+    fn watch(&mut self, now: Time, link: u32, channel: u32, packet: &mut Packet, waiting: Range<Time>) {
+        if self.sink.is_tapped() {
+            self.sink.show(now, waiting, link, channel, &self.topology, packet);
+        }
+        if self.sink.has_paths() && packet.kind == Kind::Data {
+            packet.tag = self.sink.extend(packet.tag, link);
         }
     }
 }

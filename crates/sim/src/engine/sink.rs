@@ -15,6 +15,11 @@ pub(super) trait Sink {
     /// Whether some links lead to other processes.
     const CUT: bool;
 
+    /// Whether there is anything to be done for every packet that is put on a link.
+    #[inline(always)]
+    fn is_watched(&self) -> bool {
+        self.is_tapped() | self.has_paths()
+    }
     /// Whether every packet is shown to a tap.
     fn is_tapped(&self) -> bool;
     /// A packet is put on a link.
