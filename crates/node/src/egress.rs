@@ -436,19 +436,19 @@ impl Egress {
         if packet.size >= self.passes {
             return self.offer_unusual(now, packet, out, trace);
         }
-        if self.way != Way::Plain || self.busy_until > now || !self.ring.is_empty() || !self.is_ready(packet, out) {
+        if self.way != Way::Plain {
+            return self.offer_whole(now, packet, out, trace);
+        }
+        if self.busy_until > now || !self.ring.is_empty() || !self.is_ready(packet, out) {
             return self.offer_behind(now, packet, out, trace);
         }
         self.join_plain(now, packet, out);
         false
     }
 
-    /// [`Egress::offer`] where the wire is not free, or the way is not plain.
+    /// [`Egress::offer`] on the plain way, perhaps behind others.
     #[inline(never)]
     fn offer_behind(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
-        if self.way != Way::Plain {
-            return self.offer_whole(now, packet, out, trace);
-        }
         while let Some(&waiting) = self.ring.front()
             && waiting.start <= now
         {

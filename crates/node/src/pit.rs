@@ -93,6 +93,8 @@ pub(crate) struct Pit {
     entries: Vec<Entry>,
     free: u32,
     with_fields: bool,
+    /// There is more to do for an entry than to keep it: its header fields, or its face's share.
+    special: bool,
     /// The reach of the last Interest that left, and its lifetime: usually that of the next.
     #[state(skip)]
     reach: (Reach, u32),
@@ -120,6 +122,7 @@ impl Pit {
             free_spills: Vec::new(),
             fields: Vec::new(),
             with_fields,
+            special: with_fields,
             peak: 0,
             reach: (Reach::of_lifetime(&Packet::default()), 0),
             limit: limit.min(MAX_TIMERS),
@@ -139,6 +142,7 @@ impl Pit {
     /// Bounds every face's share, and lets the limit count downstreams instead of names.
     pub(crate) fn share(&mut self, limits: ShareLimits) {
         self.shares = Some(Box::new(Shares::new(limits)));
+        self.special = true;
     }
 
     /// Sets whose share a face has.
@@ -155,7 +159,7 @@ impl Pit {
 
     /// From now on entries keep header fields.
     pub(crate) fn carry_fields(&mut self) {
-        self.with_fields = true;
+        (self.with_fields, self.special) = (true, true);
         self.fields.resize(self.entries.len(), Fields::default());
     }
 
@@ -165,11 +169,12 @@ impl Pit {
         if self.index.len() >= self.limit {
             return Some(Rejection::Records);
         }
-        self.shares.as_deref().and_then(|shares| self.rejection_by_share(shares, vacant, face, size))
+        if self.special { self.rejection_by_share(vacant, face, size) } else { None }
     }
 
     #[inline(never)]
-    fn rejection_by_share(&self, shares: &Shares, vacant: Vacant, face: FaceId, size: u32) -> Option<Rejection> {
+    fn rejection_by_share(&self, vacant: Vacant, face: FaceId, size: u32) -> Option<Rejection> {
+        let shares = self.shares.as_deref()?;
         if self.index.is_far(vacant) {
             return Some(Rejection::Records);
         }
@@ -227,6 +232,17 @@ impl Pit {
             }
             None => self.extend(entry(NIL)),
         };
+        if self.special {
+            self.note_inserted(slot, packet, face);
+        }
+        self.index.fill(vacant, slot);
+        let expiry = now + Duration::from_millis(u64::from(packet.lifetime_ms));
+        self.wheel.start(&mut self.entries, slot, expiry, now);
+        slot
+    }
+
+    #[inline(never)]
+    fn note_inserted(&mut self, slot: u32, packet: &Packet, face: FaceId) {
         if self.with_fields {
             while self.fields.len() <= slot as usize {
                 grow(&mut self.fields);
@@ -237,10 +253,6 @@ impl Pit {
         if let Some(shares) = &mut self.shares {
             shares.take(face, InRecord::counted(packet.size));
         }
-        self.index.fill(vacant, slot);
-        let expiry = now + Duration::from_millis(u64::from(packet.lifetime_ms));
-        self.wheel.start(&mut self.entries, slot, expiry, now);
-        slot
     }
 
     /// One more entry than there have ever been.
@@ -271,6 +283,15 @@ impl Pit {
         self.wheel.cancel(&mut self.entries, slot);
         let entry = &mut self.entries[slot as usize];
         let spill = std::mem::replace(&mut entry.spill, self.free);
+        if self.special || spill != NIL {
+            self.note_given_back(slot, spill);
+        }
+        self.free = slot;
+    }
+
+    #[inline(never)]
+    fn note_given_back(&mut self, slot: u32, spill: u32) {
+        let entry = &self.entries[slot as usize];
         if let Some(shares) = &mut self.shares {
             if entry.ins_spilled() {
                 for (record, _) in &self.spills[spill as usize].ins {
@@ -286,7 +307,6 @@ impl Pit {
             row.outs.clear();
             self.free_spills.push(spill);
         }
-        self.free = slot;
     }
 
     /// Clears it; the memory of inline entries is kept.

@@ -42,8 +42,8 @@ impl Node {
             self.drop(DropCause::Down);
             return;
         }
-        let found = self.pit.locate(packet.name).ok().zip(self.fib.prefix(packet.name.flow));
-        let Some((found, prefix)) = found else { return self.on_unsolicited(now, face, packet) };
+        let Ok(found) = self.pit.locate(packet.name) else { return self.on_unsolicited(now, face, packet) };
+        let Some(prefix) = self.fib.prefix(packet.name.flow) else { return self.on_unsolicited(now, face, packet) };
         let slot = found.slot;
         let mut rtt = None;
         let before = Extras::WATCHES.and(Extras::COUNTS_FLOWS).and(Extras::STAMPS).and(Extras::ADMITS);
@@ -54,7 +54,7 @@ impl Node {
         let satisfying = Satisfying { slot, prefix, face, rtt, mark: view.mark() };
         let ins = match view.single_downstream() {
             Some(lone) => {
-                self.answer(now, &satisfying, lone, packet);
+                self.answer(now, satisfying, lone, packet);
                 1
             }
             None => self.answer_several(now, satisfying, packet),
@@ -98,7 +98,7 @@ impl Node {
         let (mark, flags) = (packet.mark, packet.flags);
         let ins = self.pit.ins(satisfying.slot);
         for i in 0..ins {
-            self.answer(now, &satisfying, self.pit.downstream(satisfying.slot, i), packet);
+            self.answer(now, satisfying, self.pit.downstream(satisfying.slot, i), packet);
             (packet.mark, packet.flags) = (mark, flags);
         }
         ins
@@ -109,7 +109,7 @@ impl Node {
     fn answer(
         &mut self,
         now: Time,
-        satisfying: &Satisfying,
+        satisfying: Satisfying,
         (record, expiry): (InRecord, Time),
         packet: &mut Packet,
     ) {
@@ -182,8 +182,8 @@ impl Node {
 
     /// The strategy's mark of a Data for one downstream.
     #[inline(never)]
-    fn mark_for(&mut self, now: Time, satisfying: &Satisfying, downstream: FaceId, packet: &Packet) -> u8 {
-        let Satisfying { slot, prefix, face, rtt, .. } = *satisfying;
+    fn mark_for(&mut self, now: Time, satisfying: Satisfying, downstream: FaceId, packet: &Packet) -> u8 {
+        let Satisfying { slot, prefix, face, rtt, .. } = satisfying;
         let local = self.faces[face.index()].egress.is_local();
         let (hops, sent, fields) = (self.fib.hops(prefix), self.pit.sent(slot), self.pit.fields(slot));
         let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, interest_fields: &fields };

@@ -168,7 +168,7 @@ struct Engine<'n, 'o> {
 impl Engine<'_, '_> {
     fn run_until(&mut self, end: Time) {
         let step = (end.nanos() / 1000).max(1);
-        let mut report = Time::ZERO;
+        let mut report = if self.progress.is_some() { Time::ZERO } else { Time::NEVER };
         let mut tell = |engine: &mut Self| {
             let now = engine.process.now;
             if now >= report

@@ -296,7 +296,7 @@ impl<S: Sink> Process<S> {
                             let face = transmit.face;
                             let mut data = servers[server as usize].answer(now, &transmit.packet);
                             data.tag = 0;
-                            node.handle(now, face, data);
+                            node.receive(now, face, &mut data);
                         }
                     }
                     Local::App(app) => {
@@ -322,7 +322,7 @@ impl<S: Sink> Process<S> {
                 if let Some(known) = known {
                     interest.fields.keep(known.nodes[number as usize]);
                 }
-                node.handle(now, FaceId(app.face), interest);
+                node.receive(now, FaceId(app.face), &mut interest);
             }
             net.schedule.set(app.source, Due::new(app.due().max(now), EventRank::APPLICATION));
         }
