@@ -9,7 +9,7 @@
 //! hands that name's id to the node; if nothing is stored it interns the Interest's name as it is and, when a Data with
 //! a longer name arrives, hands it in under the id of each pending name that it satisfies.
 
-use crate::index::Index;
+use crate::index::{Index, MAX_SLOTS};
 use crate::keyed::NumberHash;
 use ndnweir_core::fields::Fields;
 use ndnweir_core::ids::NameId;
@@ -48,7 +48,7 @@ pub(crate) struct ContentStore {
 impl ContentStore {
     /// A store of at most `limit` packets, which keeps their marks if `marks` requires it.
     pub(crate) fn new(limit: usize, marks: CachedMarks) -> ContentStore {
-        let limit = limit.min(NIL as usize - 1);
+        let limit = limit.min(MAX_SLOTS);
         ContentStore {
             slots: Vec::new(),
             free: Vec::new(),
@@ -70,7 +70,7 @@ impl ContentStore {
     /// From now on it holds at most `limit` packets, and admits and answers accordingly. What exceeds the limit stays
     /// until [`ContentStore::evict`] is called; see [`ContentStore::is_too_full`].
     pub(crate) fn configure(&mut self, limit: usize, admits: bool, serves: bool) {
-        self.limit = limit.min(NIL as usize - 1);
+        self.limit = limit.min(MAX_SLOTS);
         (self.admits, self.serves) = (admits && limit > 0, serves && limit > 0);
     }
 

@@ -19,6 +19,12 @@ const _: () = assert!(STEP.wrapping_mul(STEPS) == 1);
 /// More probe steps than occur by chance, as the table is at most half full.
 const MAX_PROBES: usize = 1024;
 
+/// Of a word: names have gone on past its bucket to others, so a removal must look there. It may be set for longer than
+/// that is so.
+const PASSED: u64 = 1 << 31;
+/// The most slots.
+pub(crate) const MAX_SLOTS: usize = (1 << 31) - 1;
+
 /// A free bucket found by [`Index::find`], valid until the index changes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Vacant {
@@ -37,7 +43,7 @@ pub(crate) struct Taken {
 #[derive(Clone, Debug, ndnweir_state::State)]
 #[repr(C)]
 pub(crate) struct Index {
-    /// 0 is empty; otherwise the tag above the slot plus one.
+    /// 0 is empty; otherwise the tag above [`PASSED`] and the slot plus one.
     words: Vec<u64>,
     len: usize,
     #[state(skip)]
@@ -51,8 +57,15 @@ fn tag(hash: &NumberHash, name: NameId) -> u32 {
     (hash.of(block) as u32) << BLOCK | name.segment & ((1 << BLOCK) - 1)
 }
 
+#[inline]
 fn word(tag: u32, slot: u32) -> u64 {
     u64::from(tag) << 32 | (u64::from(slot) + 1)
+}
+
+/// The slot in a word.
+#[inline]
+fn slot_of(word: u64) -> u32 {
+    ((word & (PASSED - 1)) as u32).wrapping_sub(1)
 }
 
 impl Index {
@@ -97,9 +110,10 @@ impl Index {
         for word in old.into_iter().filter(|&word| word != 0) {
             let mut at = (word >> 32) as usize & mask;
             while self.words[at] != 0 {
+                self.words[at] |= PASSED;
                 at = (at + STEP) & mask;
             }
-            self.words[at] = word;
+            self.words[at] = word & !PASSED;
         }
     }
 
@@ -120,7 +134,7 @@ impl Index {
                 return Err(Vacant { bucket: at, tag });
             }
             if (word >> 32) as u32 == tag {
-                let slot = (word as u32) - 1;
+                let slot = slot_of(word);
                 if is(slot) {
                     return Ok(Taken { bucket: at, slot });
                 }
@@ -135,6 +149,20 @@ impl Index {
         debug_assert_eq!(self.words[vacant.bucket], 0, "the bucket was found before another change");
         self.words[vacant.bucket] = word(vacant.tag, slot);
         self.len += 1;
+        if vacant.tag as usize & self.mask() != vacant.bucket {
+            self.pass(vacant);
+        }
+    }
+
+    /// A name has gone on past its home bucket and others.
+    #[inline(never)]
+    fn pass(&mut self, to: Vacant) {
+        let mask = self.mask();
+        let mut at = to.tag as usize & mask;
+        while at != to.bucket {
+            self.words[at] |= PASSED;
+            at = (at + STEP) & mask;
+        }
     }
 
     /// Removes a name that is present with this slot.
@@ -142,7 +170,7 @@ impl Index {
         let (tag, mask) = (tag(&self.hash, name), self.mask());
         let wanted = word(tag, slot);
         let mut hole = tag as usize & mask;
-        while self.words[hole] != wanted {
+        while self.words[hole] & !PASSED != wanted {
             if self.words[hole] == 0 {
                 debug_assert!(false, "only names that are present are removed");
                 return;
@@ -155,25 +183,37 @@ impl Index {
     /// Removes what [`Index::locate`] found since the last change.
     #[inline(always)]
     pub(crate) fn vacate(&mut self, taken: Taken) {
-        let (mut hole, mask) = (taken.bucket, self.mask());
-        debug_assert_eq!(self.words[hole] as u32, taken.slot + 1, "the bucket was found before another change");
         self.len -= 1;
+        let word = std::mem::take(&mut self.words[taken.bucket]);
+        debug_assert_eq!(slot_of(word), taken.slot, "the bucket was found before another change");
+        if word & PASSED != 0 {
+            self.close(taken.bucket);
+        }
+    }
+
+    /// Shifts names back over a bucket that has become free and that they had passed.
+    #[inline(never)]
+    fn close(&mut self, mut hole: usize) {
+        let mask = self.mask();
         let mut next = hole;
         loop {
             next = (next + STEP) & mask;
             let word = self.words[next];
             if word == 0 {
-                break;
+                return;
             }
             let home = (word >> 32) as usize & mask;
             // The word may move back to the hole only if its home bucket is not after the hole.
             let steps = |from: usize| next.wrapping_sub(from).wrapping_mul(STEPS) & mask;
             if steps(home) >= steps(hole) {
-                self.words[hole] = word;
+                self.words[hole] = word | PASSED;
+                self.words[next] = 0;
                 hole = next;
             }
+            if word & PASSED == 0 {
+                return;
+            }
         }
-        self.words[hole] = 0;
     }
 
     /// Clears it, keeping the memory.

@@ -15,7 +15,7 @@ use self::reach::Reach;
 pub(crate) use self::record::InRecord;
 use self::view::View;
 use crate::growth::grow;
-use crate::index::{Index, Taken, Vacant};
+use crate::index::{Index, MAX_SLOTS, Taken, Vacant};
 use crate::keyed::NumberHash;
 use crate::shares::{FaceClass, Rejection, ShareLimits, Shares};
 use crate::wheel::{MAX_TIMERS, Timed, Timer, Wheel};
@@ -125,7 +125,7 @@ impl Pit {
             special: with_fields,
             peak: 0,
             reach: (Reach::of_lifetime(&Packet::default()), 0),
-            limit: limit.min(MAX_TIMERS),
+            limit: limit.min(MAX_TIMERS).min(MAX_SLOTS),
         }
     }
 
