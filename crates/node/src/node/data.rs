@@ -38,7 +38,7 @@ impl Node {
     #[inline(never)]
     pub(super) fn on_data(&mut self, now: Time, face: FaceId, packet: &mut Packet) {
         self.counters.data += 1;
-        if !self.faces.get(face.index()).is_some_and(|face| face.egress.is_up()) {
+        if self.is_down(face) {
             self.drop(DropCause::Down);
             return;
         }
@@ -106,13 +106,7 @@ impl Node {
 
     /// Answers one downstream that waits until its expiry.
     #[inline(always)]
-    fn answer(
-        &mut self,
-        now: Time,
-        satisfying: Satisfying,
-        (record, expiry): (InRecord, Time),
-        packet: &mut Packet,
-    ) {
+    fn answer(&mut self, now: Time, satisfying: Satisfying, (record, expiry): (InRecord, Time), packet: &mut Packet) {
         if expiry < now {
             self.counters.expired += 1;
             return;

@@ -30,6 +30,8 @@ impl Extras {
     pub(super) const HOLDS: Extras = Extras(1 << 9);
     /// Nonces of Interests that ended without Data are known.
     pub(super) const DEAD: Extras = Extras(1 << 10);
+    /// A face is down.
+    pub(super) const DOWN: Extras = Extras(1 << 13);
     /// Uses of payloads are logged.
     pub(super) const LOGS: Extras = Extras(1 << 11);
     /// The only strategy takes the cheapest next hop. Unlike the others this must never be set where it does not hold.

@@ -37,9 +37,13 @@ impl Node {
     /// completely.
     pub fn set_up(&mut self, now: Time, face: FaceId, up: bool) -> usize {
         let Some(found) = self.faces.get_mut(face.index()) else { return 0 };
+        let was_up = found.egress.is_up();
         let lost = found.egress.set_up(now, up, &mut self.out, &mut self.trace);
         let due = found.egress.due();
         self.note_due(face, due);
+        if was_up != up {
+            self.note_down(!up);
+        }
         self.notify_face(face);
         lost
     }

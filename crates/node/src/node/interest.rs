@@ -17,7 +17,7 @@ impl Node {
     #[inline(never)]
     pub(super) fn on_interest(&mut self, now: Time, face: FaceId, packet: &mut Packet) {
         self.counters.interests += 1;
-        if !self.faces.get(face.index()).is_some_and(|face| face.egress.is_up()) {
+        if self.is_down(face) {
             self.counters.down += 1;
             self.drop(DropCause::Down);
             return;

@@ -118,6 +118,8 @@ pub struct Node {
     #[state(skip)]
     layout: FieldLayout,
     held_limit: u64,
+    /// Faces that are down.
+    down: u32,
     /// Working memory of the pipelines, as is `choice`.
     downstreams: Vec<FaceId>,
     /// By prefix, the propagation delay to the producer and back by a next hop, as far as the driver has set it.
@@ -171,6 +173,7 @@ impl Node {
             layout: config.layout.clone(),
             interest_marks: config.scheme.interest_marks,
             held_limit: config.pit_limit as u64,
+            down: 0,
             choice: ForwardingDecision::default(),
             downstreams: Vec::new(),
             base_rtts: Vec::new(),
@@ -215,6 +218,18 @@ impl Node {
         extras.set(Extras::CHEAPEST, strategies.take_cheapest());
     }
 
+    /// After a face has gone down, or one that was down is not any more.
+    fn note_down(&mut self, down: bool) {
+        self.down = if down { self.down + 1 } else { self.down.saturating_sub(1) };
+        self.extras.set(Extras::DOWN, self.down > 0);
+    }
+
+    /// Whether a face is down, or does not exist.
+    #[inline(always)]
+    fn is_down(&self, face: FaceId) -> bool {
+        face.index() >= self.faces.len() || self.extras.any(Extras::DOWN) && !self.faces[face.index()].egress.is_up()
+    }
+
     fn shapes(&self) -> bool {
         self.extras.any(Extras::SHAPES)
     }
@@ -256,6 +271,7 @@ impl Node {
         }
         self.faces[face.index()] = self.build_face(face, config);
         self.due[face.index()] = Time::NEVER;
+        self.note_down(false);
         self.notify_face(face);
         Ok(())
     }

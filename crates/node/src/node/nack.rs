@@ -13,7 +13,7 @@ impl Node {
     #[inline(never)]
     pub(super) fn on_nack(&mut self, now: Time, face: FaceId, mut packet: Packet) {
         self.counters.nacks += 1;
-        if !self.faces.get(face.index()).is_some_and(|face| face.egress.is_up()) {
+        if self.is_down(face) {
             self.drop(DropCause::Down);
             return;
         }
