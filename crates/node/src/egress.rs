@@ -16,7 +16,6 @@
 
 use crate::config::{FaceConfig, Transmit};
 use crate::counters::{DropCause, FaceCounters};
-use crate::growth::grow_queue;
 use crate::outbox::Outbox;
 use crate::rate_trace::TraceCursor;
 use ndnweir_core::ctx::{Ctx, Rng, Trace};
@@ -24,7 +23,6 @@ use ndnweir_core::ids::{FaceId, FlowId};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{DequeueEvent, Discipline, EnqueueEvent, Limit, Marker, QueueView, Queued, Verdict};
 use ndnweir_core::registry::{AnyDiscipline, AnyMarker};
-use ndnweir_core::shaper::PacketCount;
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use std::collections::VecDeque;
 
@@ -84,18 +82,6 @@ struct Left {
     since: Time,
     /// What was left to send then, in 10⁻⁹ bits.
     work: u64,
-}
-
-/// What is counted for every packet.
-#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
-#[repr(C)]
-struct Usual {
-    /// Bits and packets whose transmission has started, by kind.
-    bits: [u64; 3],
-    packets: [u64; 3],
-    /// See [`FaceCounters::offered_packets`].
-    offered_packets: u64,
-    offered_bits: u64,
 }
 
 /// The egress. What every packet needs comes first, in three cache lines.
@@ -255,63 +241,6 @@ impl Egress {
         }
     }
 
-    /// The totals, and the state of the queue.
-    pub(crate) fn counters(&self) -> FaceCounters {
-        let (view, usual) = (self.view(), &self.usual);
-        let [interest_bits, data_bits, nack_bits] = usual.bits;
-        let [interest_packets, data_packets, nack_packets] = usual.packets;
-        FaceCounters {
-            interest_bits,
-            data_bits,
-            nack_bits,
-            interest_packets,
-            data_packets,
-            nack_packets,
-            offered_packets: usual.offered_packets,
-            offered_bits: usual.offered_bits,
-            // Those that passed through were counted here.
-            sojourn_count: usual.packets.iter().sum::<u64>() - self.counters.sojourn_count,
-            queue_packets: view.packets,
-            queue_bytes: view.bytes,
-            ..self.counters
-        }
-    }
-
-    /// Bits whose transmission has started.
-    pub(crate) fn sent_bits(&self) -> u64 {
-        self.usual.bits.iter().sum()
-    }
-
-    /// Bits that were offered.
-    pub(crate) fn offered_bits(&self) -> u64 {
-        self.usual.offered_bits
-    }
-
-    /// Data whose transmission has started.
-    pub(crate) fn data_sent(&self) -> PacketCount {
-        let data = Kind::Data as usize;
-        PacketCount { packets: self.usual.packets[data], bits: self.usual.bits[data] }
-    }
-
-    /// [`Egress::counters`]; starts a new longest sojourn.
-    pub(crate) fn snapshot(&mut self) -> FaceCounters {
-        let counters = self.counters();
-        self.counters.sojourn_max = Duration::ZERO;
-        counters
-    }
-
-    #[inline(always)]
-    fn count_started(&mut self, kind: Kind, size: u32) {
-        self.usual.bits[kind as usize] += u64::from(size) * 8;
-        self.usual.packets[kind as usize] += 1;
-    }
-
-    #[inline(always)]
-    fn count_offered(&mut self, size: u32) {
-        self.usual.offered_packets += 1;
-        self.usual.offered_bits += u64::from(size) * 8;
-    }
-
     /// Applies everything up to `now`; the eventful driver starts the transmissions that are due.
     #[inline]
     pub(crate) fn advance(&mut self, now: Time, out: &mut Outbox, trace: &mut Trace) {
@@ -375,18 +304,6 @@ impl Egress {
         verdict
     }
 
-    #[inline(always)]
-    fn count_departure(&mut self, kind: Kind, size: u32, joined: Time, start: Time) {
-        self.transmission = CurrentTransmission { start, size, changed: false };
-        self.count_started(kind, size);
-        let sojourn = start.since(joined);
-        if sojourn > Duration::ZERO {
-            let counters = &mut self.counters;
-            counters.sojourn_sum += u128::from(sojourn.nanos());
-            counters.sojourn_max = counters.sojourn_max.max(sojourn);
-        }
-    }
-
     /// The wire is free at `at`: the next packet starts, or the face is idle.
     fn start_next(&mut self, at: Time, out: &mut Outbox, trace: &mut Trace) {
         loop {
@@ -427,227 +344,6 @@ impl Egress {
         next
     }
 
-    /// A packet is offered. Whether [`Egress::due`] may have changed.
-    // Not inlined into the dozen places of the pipelines that send something. It calls nothing but at its end, and loops
-    // over nothing: either would cost every packet the registers that are kept over it.
-    #[inline(never)]
-    pub(crate) fn offer(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
-        // One comparison for a face that is down and for a packet that is too large.
-        if packet.size >= self.passes {
-            return self.offer_unusual(now, packet, out, trace);
-        }
-        if self.way != Way::Plain {
-            return self.offer_whole(now, packet, out, trace);
-        }
-        if self.busy_until > now || !self.ring.is_empty() || !self.is_ready(packet, out) {
-            return self.offer_behind(now, packet, out, trace);
-        }
-        self.join_plain(now, packet, out);
-        false
-    }
-
-    /// [`Egress::offer`] on the plain way, perhaps behind others.
-    #[inline(never)]
-    fn offer_behind(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
-        while let Some(&waiting) = self.ring.front()
-            && waiting.start <= now
-        {
-            self.begin(waiting);
-        }
-        if self.ring.len() == self.ring.capacity() || !self.is_ready(packet, out) {
-            return self.offer_whole(now, packet, out, trace);
-        }
-        self.join_plain(now, packet, out);
-        false
-    }
-
-    /// Whether a packet on the plain way fits, its transmission time is known, and all that is needed has room.
-    #[inline(always)]
-    fn is_ready(&self, packet: &Packet, out: &Outbox) -> bool {
-        let size = packet.size.saturating_add(self.framing);
-        self.serial_sizes[usize::from(packet.kind == Kind::Data)] == size
-            && self.settled_view().fits(Bytes::new(u64::from(size)))
-            && out.has_room()
-            && !out.logs()
-    }
-
-    #[inline(never)]
-    fn offer_whole(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
-        let size = packet.size.saturating_add(self.framing);
-        self.count_offered(size);
-        out.held(packet.tag);
-        match self.way {
-            Way::Plain | Way::Settled => self.join_settled(now, packet, size, out, trace),
-            Way::Through => {
-                self.count_started(packet.kind, size);
-                self.counters.sojourn_count += 1;
-                out.stage(self.face, packet, now);
-            }
-            Way::Eventful => {
-                self.join(now, Packet { size, ..*packet }, out, trace);
-                return true;
-            }
-        }
-        false
-    }
-
-    /// The marker's verdict on a packet that would join and fits.
-    #[inline]
-    fn judge(&mut self, now: Time, packet: &Packet, queue: QueueView, trace: &mut Trace) -> Verdict {
-        let mut ctx = Ctx { now, rng: &mut self.parts.marker_rng, trace };
-        self.parts.marker.on_enqueue(&EnqueueEvent { packet, queue }, &mut ctx)
-    }
-
-    /// Lets the marker write header fields of a packet that joins.
-    fn stamp(&mut self, now: Time, packet: &mut Packet, trace: &mut Trace) {
-        let mut ctx = Ctx { now, rng: &mut self.parts.marker_rng, trace };
-        self.parts.marker.stamp(packet, &mut ctx);
-    }
-
-    /// [`Egress::join_settled`] with the null marker, for a packet that [is ready](Egress::is_ready).
-    #[inline(always)]
-    fn join_plain(&mut self, now: Time, packet: &Packet, out: &mut Outbox) {
-        let (kind, size) = (packet.kind, packet.size.saturating_add(self.framing));
-        self.count_offered(size);
-        let start = now.max(self.busy_until);
-        let end = start + self.serial_times[usize::from(kind == Kind::Data)];
-        self.busy_until = end;
-        self.idle = false;
-        out.put(self.face, packet, [now, start, end]);
-        if start == now {
-            // The next call would find it gone, without a hook being called.
-            self.count_departure(kind, size, now, start);
-        } else {
-            self.wait(SettledPacket { joined: now, start, size, flow: packet.name.flow, kind });
-        }
-    }
-
-    #[inline(never)]
-    fn join_settled(&mut self, now: Time, packet: &Packet, size: u32, out: &mut Outbox, trace: &mut Trace) {
-        self.settle(now, trace);
-        let queue = self.settled_view();
-        if !queue.fits(Bytes::new(u64::from(size))) {
-            return self.overflow_settled(now, packet, size, out, trace);
-        }
-        let staged = out.stage(self.face, packet, now);
-        if !self.passive {
-            staged.packet.size = size;
-            match self.judge(now, &staged.packet, queue, trace) {
-                Verdict::Pass => {}
-                Verdict::Mark(level) => self.mark(&mut staged.packet, level),
-                Verdict::Drop => {
-                    out.unstage();
-                    self.drop(packet, size, DropCause::Marker, out);
-                    return;
-                }
-            }
-            if self.stamps {
-                self.stamp(now, &mut staged.packet, trace);
-            }
-            staged.packet.size = packet.size;
-        }
-        let kind = packet.kind;
-        staged.start = now.max(self.busy_until);
-        staged.end = staged.start + self.serialisation(kind, size, staged.start);
-        self.busy_until = staged.end;
-        self.idle = false;
-        let start = staged.start;
-        if start == now && self.quiet {
-            self.count_departure(kind, size, now, start);
-        } else {
-            self.wait(SettledPacket { joined: now, start, size, flow: packet.name.flow, kind });
-        }
-    }
-
-    /// The queue of the settled driver, see [`Egress::view`].
-    #[inline(always)]
-    fn settled_view(&self) -> QueueView {
-        QueueView { packets: self.ring.len() as u32, bytes: self.ring_bytes, limit: self.limit, rate: self.rate }
-    }
-
-    /// How long a packet of this kind takes that starts then; usually as long as the last of its kind.
-    #[inline(always)]
-    fn serialisation(&mut self, kind: Kind, size: u32, start: Time) -> Duration {
-        let which = usize::from(kind == Kind::Data);
-        if self.serial_sizes[which] != size {
-            // Nothing is remembered of a trace, which has another time for every packet.
-            self.serial_sizes[which] = if self.trace.is_some() { 0 } else { size };
-            self.serial_times[which] = self.transmission_from(start, size);
-        }
-        self.serial_times[which]
-    }
-
-    /// A packet that was handed out waits for its departure.
-    #[inline]
-    fn wait(&mut self, packet: SettledPacket) {
-        self.ring_bytes += Bytes::new(u64::from(packet.size));
-        self.data += u32::from(packet.kind == Kind::Data);
-        grow_queue(&mut self.ring);
-        self.ring.push_back(packet);
-    }
-
-    /// The first that waits starts its transmission.
-    #[inline(always)]
-    fn leave(&mut self, waiting: SettledPacket, trace: &mut Trace) {
-        let SettledPacket { joined, start, size, flow, kind } = waiting;
-        self.leave_ring(waiting);
-        let verdict = self.departs(kind, flow, size, joined, start, trace);
-        debug_assert_eq!(verdict, Verdict::Pass, "a predictable marker decides when a packet joins");
-    }
-
-    /// [`Egress::leave`] with the null marker.
-    #[inline(always)]
-    fn begin(&mut self, waiting: SettledPacket) {
-        self.leave_ring(waiting);
-        self.count_departure(waiting.kind, waiting.size, waiting.joined, waiting.start);
-    }
-
-    #[inline(always)]
-    fn leave_ring(&mut self, waiting: SettledPacket) {
-        self.ring.pop_front();
-        self.ring_bytes = self.ring_bytes - Bytes::new(u64::from(waiting.size));
-        self.data -= u32::from(waiting.kind == Kind::Data);
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn overflow_settled(&mut self, now: Time, packet: &Packet, size: u32, out: &mut Outbox, trace: &mut Trace) {
-        self.settle(now, trace);
-        self.overflow(now, &Packet { size, ..*packet }, out, trace);
-    }
-
-    #[inline(never)]
-    fn join(&mut self, now: Time, mut packet: Packet, out: &mut Outbox, trace: &mut Trace) {
-        self.advance(now, out, trace);
-        let queue = self.view();
-        if queue.fits(packet.bytes()) {
-            match self.judge(now, &packet, queue, trace) {
-                Verdict::Pass => {}
-                Verdict::Mark(level) => self.mark(&mut packet, level),
-                Verdict::Drop => {
-                    self.drop(&packet, packet.size, DropCause::Marker, out);
-                    return;
-                }
-            }
-            if self.stamps {
-                self.stamp(now, &mut packet, trace);
-            }
-        }
-        let mut dropped = std::mem::take(&mut self.dropped);
-        self.data += u32::from(packet.kind == Kind::Data);
-        let mut ctx = Ctx { now, rng: &mut self.parts.discipline_rng, trace };
-        self.parts.discipline.enqueue(packet, self.limit, &mut dropped, &mut ctx);
-        for packet in dropped.drain(..) {
-            self.data -= u32::from(packet.kind == Kind::Data);
-            self.overflow(now, &packet, out, trace);
-        }
-        self.dropped = dropped;
-        if self.idle && self.parts.discipline.packets() > 0 {
-            self.idle = false;
-            self.start_next(now, out, trace);
-        }
-    }
-
     fn mark(&mut self, packet: &mut Packet, level: u8) {
         packet.mark = packet.mark.max(level.max(1));
         self.counters.count_mark(packet.kind);
@@ -672,9 +368,12 @@ impl Egress {
 }
 
 mod below;
+mod counts;
 mod faults;
 mod fragments;
+mod offer;
 
+use counts::Usual;
 use fragments::Cutter;
 
 #[cfg(test)]

@@ -114,6 +114,11 @@ impl Node {
             note: &mut entry.note,
         };
         self.desk.with(|strategy, ctx| strategy.on_interest(&mut event, &mut choice, ctx));
+        if arrival == Arrival::New && self.desk.component.takes_cheapest() {
+            let cheapest = hops.iter().map(|hop| hop.face).find(|face| *face != in_face);
+            let taken = choice.sole() == cheapest && choice.alternatives().is_empty() && entry.note == 0;
+            self.desk.demand(cheapest.is_none() || taken, "who takes the cheapest next hop chooses nothing else");
+        }
         let mut faces: Vec<_> = choice.copies().iter().map(|copy| copy.face).collect();
         for face in faces.iter().chain(choice.alternatives()) {
             let hop = hops.iter().any(|hop| hop.face == *face);

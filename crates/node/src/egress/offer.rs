@@ -1,0 +1,240 @@
+//! A packet is offered: it leaves, waits or is dropped.
+
+use super::{Egress, SettledPacket, Way};
+use crate::counters::DropCause;
+use crate::growth::grow_queue;
+use crate::outbox::Outbox;
+use ndnweir_core::ctx::{Ctx, Trace};
+use ndnweir_core::packet::{Kind, Packet};
+use ndnweir_core::queue::{Discipline, EnqueueEvent, Marker, QueueView, Verdict};
+use ndnweir_core::units::{Bytes, Duration, Time};
+
+impl Egress {
+    /// A packet is offered. Whether [`Egress::due`] may have changed.
+    // Not inlined into the dozen places of the pipelines that send something. It calls nothing but at its end, and loops
+    // over nothing: either would cost every packet the registers that are kept over it.
+    #[inline(never)]
+    pub(crate) fn offer(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
+        // One comparison for a face that is down and for a packet that is too large.
+        if packet.size >= self.passes {
+            return self.offer_unusual(now, packet, out, trace);
+        }
+        if self.way != Way::Plain {
+            return self.offer_whole(now, packet, out, trace);
+        }
+        if self.busy_until > now || !self.ring.is_empty() || !self.is_ready(packet, out) {
+            return self.offer_behind(now, packet, out, trace);
+        }
+        self.join_plain(now, packet, out);
+        false
+    }
+
+    /// [`Egress::offer`] on the plain way, perhaps behind others.
+    #[inline(never)]
+    pub(super) fn offer_behind(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
+        while let Some(&waiting) = self.ring.front()
+            && waiting.start <= now
+        {
+            self.begin(waiting);
+        }
+        if self.ring.len() == self.ring.capacity() || !self.is_ready(packet, out) {
+            return self.offer_whole(now, packet, out, trace);
+        }
+        self.join_plain(now, packet, out);
+        false
+    }
+
+    /// Whether a packet on the plain way fits, its transmission time is known, and all that is needed has room.
+    #[inline(always)]
+    pub(super) fn is_ready(&self, packet: &Packet, out: &Outbox) -> bool {
+        let size = packet.size.saturating_add(self.framing);
+        self.serial_sizes[usize::from(packet.kind == Kind::Data)] == size
+            && self.settled_view().fits(Bytes::new(u64::from(size)))
+            && out.has_room()
+            && !out.logs()
+    }
+
+    #[inline(never)]
+    pub(super) fn offer_whole(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
+        let size = packet.size.saturating_add(self.framing);
+        self.count_offered(size);
+        out.held(packet.tag);
+        match self.way {
+            Way::Plain | Way::Settled => self.join_settled(now, packet, size, out, trace),
+            Way::Through => {
+                self.count_started(packet.kind, size);
+                self.counters.sojourn_count += 1;
+                out.stage(self.face, packet, now);
+            }
+            Way::Eventful => {
+                self.join(now, Packet { size, ..*packet }, out, trace);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The marker's verdict on a packet that would join and fits.
+    #[inline]
+    pub(super) fn judge(&mut self, now: Time, packet: &Packet, queue: QueueView, trace: &mut Trace) -> Verdict {
+        let mut ctx = Ctx { now, rng: &mut self.parts.marker_rng, trace };
+        self.parts.marker.on_enqueue(&EnqueueEvent { packet, queue }, &mut ctx)
+    }
+
+    /// Lets the marker write header fields of a packet that joins.
+    pub(super) fn stamp(&mut self, now: Time, packet: &mut Packet, trace: &mut Trace) {
+        let mut ctx = Ctx { now, rng: &mut self.parts.marker_rng, trace };
+        self.parts.marker.stamp(packet, &mut ctx);
+    }
+
+    /// [`Egress::join_settled`] with the null marker, for a packet that [is ready](Egress::is_ready).
+    #[inline(always)]
+    pub(super) fn join_plain(&mut self, now: Time, packet: &Packet, out: &mut Outbox) {
+        let (kind, size) = (packet.kind, packet.size.saturating_add(self.framing));
+        self.count_offered(size);
+        let start = now.max(self.busy_until);
+        let end = start + self.serial_times[usize::from(kind == Kind::Data)];
+        self.busy_until = end;
+        self.idle = false;
+        out.put(self.face, packet, [now, start, end]);
+        if start == now {
+            // The next call would find it gone, without a hook being called.
+            self.count_departure(kind, size, now, start);
+        } else {
+            self.wait(SettledPacket { joined: now, start, size, flow: packet.name.flow, kind });
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn join_settled(&mut self, now: Time, packet: &Packet, size: u32, out: &mut Outbox, trace: &mut Trace) {
+        self.settle(now, trace);
+        let queue = self.settled_view();
+        if !queue.fits(Bytes::new(u64::from(size))) {
+            return self.overflow_settled(now, packet, size, out, trace);
+        }
+        let staged = out.stage(self.face, packet, now);
+        if !self.passive {
+            staged.packet.size = size;
+            match self.judge(now, &staged.packet, queue, trace) {
+                Verdict::Pass => {}
+                Verdict::Mark(level) => self.mark(&mut staged.packet, level),
+                Verdict::Drop => {
+                    out.unstage();
+                    self.drop(packet, size, DropCause::Marker, out);
+                    return;
+                }
+            }
+            if self.stamps {
+                self.stamp(now, &mut staged.packet, trace);
+            }
+            staged.packet.size = packet.size;
+        }
+        let kind = packet.kind;
+        staged.start = now.max(self.busy_until);
+        staged.end = staged.start + self.serialisation(kind, size, staged.start);
+        self.busy_until = staged.end;
+        self.idle = false;
+        let start = staged.start;
+        if start == now && self.quiet {
+            self.count_departure(kind, size, now, start);
+        } else {
+            self.wait(SettledPacket { joined: now, start, size, flow: packet.name.flow, kind });
+        }
+    }
+
+    /// The queue of the settled driver, see [`Egress::view`].
+    #[inline(always)]
+    pub(super) fn settled_view(&self) -> QueueView {
+        QueueView { packets: self.ring.len() as u32, bytes: self.ring_bytes, limit: self.limit, rate: self.rate }
+    }
+
+    /// How long a packet of this kind takes that starts then; usually as long as the last of its kind.
+    #[inline(always)]
+    pub(super) fn serialisation(&mut self, kind: Kind, size: u32, start: Time) -> Duration {
+        let which = usize::from(kind == Kind::Data);
+        if self.serial_sizes[which] != size {
+            // Nothing is remembered of a trace, which has another time for every packet.
+            self.serial_sizes[which] = if self.trace.is_some() { 0 } else { size };
+            self.serial_times[which] = self.transmission_from(start, size);
+        }
+        self.serial_times[which]
+    }
+
+    /// A packet that was handed out waits for its departure.
+    #[inline]
+    pub(super) fn wait(&mut self, packet: SettledPacket) {
+        self.ring_bytes += Bytes::new(u64::from(packet.size));
+        self.data += u32::from(packet.kind == Kind::Data);
+        grow_queue(&mut self.ring);
+        self.ring.push_back(packet);
+    }
+
+    /// The first that waits starts its transmission.
+    #[inline(always)]
+    pub(super) fn leave(&mut self, waiting: SettledPacket, trace: &mut Trace) {
+        let SettledPacket { joined, start, size, flow, kind } = waiting;
+        self.leave_ring(waiting);
+        let verdict = self.departs(kind, flow, size, joined, start, trace);
+        debug_assert_eq!(verdict, Verdict::Pass, "a predictable marker decides when a packet joins");
+    }
+
+    /// [`Egress::leave`] with the null marker.
+    #[inline(always)]
+    pub(super) fn begin(&mut self, waiting: SettledPacket) {
+        self.leave_ring(waiting);
+        self.count_departure(waiting.kind, waiting.size, waiting.joined, waiting.start);
+    }
+
+    #[inline(always)]
+    pub(super) fn leave_ring(&mut self, waiting: SettledPacket) {
+        self.ring.pop_front();
+        self.ring_bytes = self.ring_bytes - Bytes::new(u64::from(waiting.size));
+        self.data -= u32::from(waiting.kind == Kind::Data);
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn overflow_settled(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        size: u32,
+        out: &mut Outbox,
+        trace: &mut Trace,
+    ) {
+        self.settle(now, trace);
+        self.overflow(now, &Packet { size, ..*packet }, out, trace);
+    }
+
+    #[inline(never)]
+    pub(super) fn join(&mut self, now: Time, mut packet: Packet, out: &mut Outbox, trace: &mut Trace) {
+        self.advance(now, out, trace);
+        let queue = self.view();
+        if queue.fits(packet.bytes()) {
+            match self.judge(now, &packet, queue, trace) {
+                Verdict::Pass => {}
+                Verdict::Mark(level) => self.mark(&mut packet, level),
+                Verdict::Drop => {
+                    self.drop(&packet, packet.size, DropCause::Marker, out);
+                    return;
+                }
+            }
+            if self.stamps {
+                self.stamp(now, &mut packet, trace);
+            }
+        }
+        let mut dropped = std::mem::take(&mut self.dropped);
+        self.data += u32::from(packet.kind == Kind::Data);
+        let mut ctx = Ctx { now, rng: &mut self.parts.discipline_rng, trace };
+        self.parts.discipline.enqueue(packet, self.limit, &mut dropped, &mut ctx);
+        for packet in dropped.drain(..) {
+            self.data -= u32::from(packet.kind == Kind::Data);
+            self.overflow(now, &packet, out, trace);
+        }
+        self.dropped = dropped;
+        if self.idle && self.parts.discipline.packets() > 0 {
+            self.idle = false;
+            self.start_next(now, out, trace);
+        }
+    }
+}
