@@ -138,7 +138,7 @@ impl Node {
 
     /// Shows a Data to the meter, to the shaper of the face that it came from and to the strategy. Its round-trip time,
     /// if the Interest was sent there once.
-    #[inline(never)]
+    #[inline(always)]
     fn show_data(
         &mut self,
         now: Time,
