@@ -181,11 +181,10 @@ impl Entry {
     /// Moves shares of next hops that told a level, `reactions` after they moved last.
     fn shift(&mut self, params: &Params, reactions: f64) {
         let known = || self.hops.iter().filter(|hop| hop.level > 0.0);
-        let lowest = known().map(|hop| hop.level).fold(f64::MAX, f64::min);
         let all: f64 = known().map(|hop| hop.share).sum();
         let mean = |most: f64| known().map(|hop| hop.share * hop.level.min(most)).sum::<f64>() / all;
         // The level of a link that is free says no more than that it is higher.
-        let middle = mean(2.0 * mean(f64::MAX).min(2.0 * lowest));
+        let middle = mean(2.0 * mean(f64::MAX).min(2.0 * self.median(all)));
         for hop in self.hops.iter_mut().filter(|hop| hop.level > 0.0) {
             let better = (hop.level / middle - 1.0).clamp(-0.5, 1.0);
             // A path is probed in proportion to what it may carry.
@@ -193,6 +192,17 @@ impl Entry {
             hop.share = (hop.share * (1.0 + params.gain * reactions * better)).max(least.max(NEVER_NOTHING));
         }
         self.normalise();
+    }
+
+    /// The lowest level that, with those below it, half of these shares have. One next hop alone, which tells next to
+    /// nothing, must not hide how the others differ.
+    fn median(&self, all: f64) -> f64 {
+        let below = |hop: &&Hop| {
+            let shares = self.hops.iter().filter(|other| other.level > 0.0 && other.level <= hop.level);
+            shares.map(|other| other.share).sum::<f64>() >= 0.5 * all
+        };
+        let half = self.hops.iter().filter(|hop| hop.level > 0.0).filter(below);
+        half.map(|hop| hop.level).fold(f64::MAX, f64::min)
     }
 
     fn normalise(&mut self) {
