@@ -222,7 +222,8 @@ impl Weir {
         if elapsed > 0.0 {
             let waiting = view.queue.bytes.bits() as f64;
             link.serve(stated, view.sent_bits, waiting, elapsed);
-            link.level.update(elapsed, link.capacity, view.offered_bits, waiting, &self.params);
+            let dropped = view.offered_bits.saturating_sub(view.sent_bits.saturating_add(view.queue.bytes.bits()));
+            link.level.update(elapsed, link.capacity, view.offered_bits, waiting, dropped, &self.params);
         }
         let level = &mut link.level;
         if ctx.trace.is_on() && (level.level - level.recorded).abs() > 0.01 * level.recorded {

@@ -37,6 +37,8 @@ const FULL: f64 = 1.02;
 const RECENT: f64 = 0.5;
 /// More bits than these wait, some four Data, where the load of the last slots is no chance.
 const SOME_WAIT: f64 = 32e3;
+/// A packet that was dropped tells of an overload in so many slots.
+const DROPPING: u8 = 3;
 /// What is counted is the mean of at least so many bits: some 50 Data.
 const FEW_BITS: f64 = 400e3;
 /// Where packets are smaller, of so many: a link may carry Interests alone.
@@ -62,6 +64,11 @@ pub(super) struct Level {
     load: f64,
     /// The same, of the last slots alone.
     recent: f64,
+    /// What is left of paces while more comes than the link carries; else 1.
+    squeeze: f64,
+    /// The most bits that had been dropped by the end of a slot, and in how many slots this counts as of late.
+    dropped: u64,
+    dropping: u8,
     /// Flows that the link carries, each by the part of its rate that passes here.
     flows: f64,
     /// The same, but those that are bound elsewhere count by their rate over the level only.
@@ -125,6 +132,9 @@ impl Level {
             free: level,
             load,
             recent: 0.0,
+            squeeze: 1.0,
+            dropped: 0,
+            dropping: 0,
             flows,
             bound,
             unstated: FlowSet::default(),
@@ -192,7 +202,19 @@ impl Level {
         // Who has less than an equal part grows on a full link too, and is not slowed by others.
         let (full, least) = if pace < equal { (FULL * target, 0.0) } else { (target, free) };
         let free = free.max(if load < full { params.catch_up } else { least });
-        equal.min(target).max(pace * (1.0 + step * free))
+        let equal = equal.min(target);
+        equal.max(pace * (1.0 + step * free)).min(equal.max(pace) * if self.squeeze < 1.0 { self.squeeze } else { f64::MAX })
+    }
+
+    /// The part of the paces of all that the link carries, where more has come for some time and waits, or where what came
+    /// of late was dropped.
+    fn squeezed(&mut self, target: f64, waiting: f64, dropped: u64) -> f64 {
+        self.dropping = if dropped > self.dropped { DROPPING } else { self.dropping.saturating_sub(1) };
+        self.dropped = self.dropped.max(dropped);
+        let long = if waiting > SOME_WAIT { self.load } else { 0.0 };
+        let short = if self.dropping > 0 { self.recent } else { 0.0 };
+        let load = long.max(short);
+        if load > FULL * target { target / load } else { 1.0 }
     }
 
     /// The time constant of what is counted, in s.
@@ -208,7 +230,7 @@ impl Level {
     }
 
     /// Ends a slot of `elapsed` s.
-    pub(super) fn update(&mut self, elapsed: f64, capacity: f64, offered: u64, waiting: f64, params: &Params) {
+    pub(super) fn update(&mut self, elapsed: f64, capacity: f64, offered: u64, waiting: f64, dropped: u64, params: &Params) {
         let mut slot = std::mem::take(&mut self.slot);
         let all = offered.saturating_sub(self.offered) as f64;
         self.offered = offered;
@@ -254,6 +276,7 @@ impl Level {
         let change = (self.wanted() / self.level - 1.0).min(1.0);
         let change = if change > 0.0 { change * gain.min(0.5) } else { change };
         let target = params.utilization * capacity;
+        self.squeeze = self.squeezed(target, waiting, dropped);
         self.most = self.reach(self.highest, self.rtt, capacity, params);
         self.level = (self.level * (1.0 + change)).clamp(params.least * capacity / MOST, MOST * capacity);
         let overloaded = self.load > target || (self.recent > target && waiting > SOME_WAIT);

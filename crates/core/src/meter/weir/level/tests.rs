@@ -13,7 +13,7 @@ fn slot(level: &mut Level, flows: &[(f64, f64)], offered: &mut u64, waiting: f64
         level.count(FlowId(flow), bits, &said(Some(pace), 0.02), 0.1);
         *offered += bits as u64;
     }
-    level.update(0.01, C, *offered, waiting, &Params::default());
+    level.update(0.01, C, *offered, waiting, 0, &Params::default());
 }
 
 // C = 10 Mbit/s, target 9.9. Two flows of 4.95 Mbit/s fill 10 ms with 49 500 bit each. Gain 0.01/0.1 = 0.1. Flows 0.1 ·
@@ -162,7 +162,7 @@ fn growth_catch_up_and_least_set_what_flows_may_have() {
                 level.count(FlowId(flow), each * 0.01, &said(Some(each), 0.02), 0.1);
             }
             offered += (each * 0.1) as u64;
-            level.update(0.01, C, offered, waiting, params);
+            level.update(0.01, C, offered, waiting, 0, params);
         }
         level
     };
@@ -259,7 +259,7 @@ fn flows_that_send_less_than_a_data_in_a_second_are_counted_over_more_than_one()
                 offered += 213;
             }
         }
-        level.update(0.01, c, offered, 0.0, &params);
+        level.update(0.01, c, offered, 0.0, 0, &params);
         if number >= 86 * 59 {
             (least, most) = (least.min(level.flows), most.max(level.flows));
         }
@@ -280,7 +280,7 @@ fn counts_are_means_of_fifty_packets_of_the_size_that_most_bits_have() {
         for bits in std::iter::repeat_n(256.0, interests).chain(std::iter::repeat_n(8000.0, data)) {
             level.count(FlowId(1), bits, &said(Some(1e5), 0.02), 0.1);
         }
-        level.update(0.01, 20e3, 0, 0.0, &Params::default());
+        level.update(0.01, 20e3, 0, 0.0, 0, &Params::default());
         level.level = 1e6;
         level.time(20e3, &Params::default())
     };
@@ -303,7 +303,7 @@ fn a_flow_of_which_interests_alone_pass_grows_until_they_fill_the_link() {
             level.count(FlowId(1), 256.0, &said(Some(pace), 0.02), 0.1);
             offered += 256;
         }
-        level.update(0.01, capacity, offered, 0.0, &Params::default());
+        level.update(0.01, capacity, offered, 0.0, 0, &Params::default());
         pace += 0.25 * ((level.told() / 1e3).floor() * 1e3 - pace);
     }
     assert!((1.5e6..1.7e6).contains(&pace), "{pace}");
