@@ -37,6 +37,10 @@ const FULL: f64 = 1.02;
 const RECENT: f64 = 0.5;
 /// More bits than these wait, some four Data, where the load of the last slots is no chance.
 const SOME_WAIT: f64 = 32e3;
+/// The least part of other packets that an Interest counts as.
+const LEAST_WEIGHT: f64 = 1e-3;
+/// What is left of paces at least when they are cut, so that who counts the flows has time to follow.
+const LEAST_SQUEEZE: f64 = 0.8;
 /// A packet that was dropped tells of an overload in so many slots.
 const DROPPING: u8 = 3;
 /// What is counted is the mean of at least so many bits: some 50 Data.
@@ -93,6 +97,8 @@ pub(super) struct Level {
     /// Mean round-trip time in s, and whether a packet has told one.
     rtt: f64,
     is_timed: bool,
+    /// Bits of an Interest that leaves, the mean of the last some [`FEW_PACKETS`]; 0 before the first.
+    interest: f64,
     /// Bits of the packet that a bit is in, the mean over so many bits of late.
     size: f64,
     sized: f64,
@@ -148,6 +154,7 @@ impl Level {
             highest: 0.0,
             rtt: FIRST_RTT,
             is_timed: false,
+            interest: 0.0,
             size: FEW_BITS / FEW_PACKETS,
             sized: 0.0,
             offered,
@@ -173,6 +180,18 @@ impl Level {
         self.level.min(self.reach(pace, rtt, capacity, params))
     }
 
+    /// An Interest of so many bits leaves.
+    pub(super) fn asks(&mut self, bits: f64) {
+        let gain = if self.interest > 0.0 { 1.0 / FEW_PACKETS } else { 1.0 };
+        self.interest += gain * (bits - self.interest);
+    }
+
+    /// The level as it counts in the soft least of a flow of which Interests alone pass here: they take as much less of the
+    /// link as they are smaller than the packets that fill it.
+    pub(super) fn of_interests(&self) -> f64 {
+        self.level / (self.interest / self.size).clamp(LEAST_WEIGHT, 1.0).sqrt()
+    }
+
     /// What is free, for each of the flows that this link holds.
     fn wanted(&self) -> f64 {
         self.free / self.held()
@@ -195,6 +214,9 @@ impl Level {
         let target = params.utilization * capacity;
         let flows = self.flows + self.unstated() + self.new;
         let equal = target / flows.max(1.0 / MOST);
+        if self.squeeze < 1.0 {
+            return self.squeeze * equal.min(target).max(pace);
+        }
         let rtt = rtt.clamp(LEAST_TIME, LONGEST_RTT);
         let step = params.growth * rtt / (rtt + self.time(capacity, params));
         let load = self.load.max(self.recent);
@@ -202,8 +224,7 @@ impl Level {
         // Who has less than an equal part grows on a full link too, and is not slowed by others.
         let (full, least) = if pace < equal { (FULL * target, 0.0) } else { (target, free) };
         let free = free.max(if load < full { params.catch_up } else { least });
-        let equal = equal.min(target);
-        equal.max(pace * (1.0 + step * free)).min(equal.max(pace) * if self.squeeze < 1.0 { self.squeeze } else { f64::MAX })
+        equal.min(target).max(pace * (1.0 + step * free))
     }
 
     /// The part of the paces of all that the link carries, where more has come for some time and waits, or where what came
@@ -214,7 +235,7 @@ impl Level {
         let long = if waiting > SOME_WAIT { self.load } else { 0.0 };
         let short = if self.dropping > 0 { self.recent } else { 0.0 };
         let load = long.max(short);
-        if load > FULL * target { target / load } else { 1.0 }
+        if load > FULL * target { (target / load).max(LEAST_SQUEEZE) } else { 1.0 }
     }
 
     /// The time constant of what is counted, in s.
@@ -230,7 +251,15 @@ impl Level {
     }
 
     /// Ends a slot of `elapsed` s.
-    pub(super) fn update(&mut self, elapsed: f64, capacity: f64, offered: u64, waiting: f64, dropped: u64, params: &Params) {
+    pub(super) fn update(
+        &mut self,
+        elapsed: f64,
+        capacity: f64,
+        offered: u64,
+        waiting: f64,
+        dropped: u64,
+        params: &Params,
+    ) {
         let mut slot = std::mem::take(&mut self.slot);
         let all = offered.saturating_sub(self.offered) as f64;
         self.offered = offered;

@@ -398,3 +398,56 @@ fn a_newcomer_that_ends_within_a_round_trip_lowers_the_level_for_one() {
     assert!((level.level / 9.9e6 - 1.0).abs() < 1e-2 && level.new == 0.0, "{level:?}");
     assert!((level.flows - 1.0).abs() < 1e-2 && (level.bound - 1.0).abs() < 1e-2, "{level:?}");
 }
+
+// Target 9.9 of 10 Mbit/s, an equal part of 4.95 for two flows that fill it. Then slots bring 12 Mbit/s, and half of each
+// slot moves what came of late: 10.95 and 11.475. A packet of 8000 bits is dropped in each.
+#[test]
+fn paces_are_cut_by_the_overload_while_packets_are_dropped_and_by_a_fifth_at_most() {
+    let (mut level, mut offered) = (Level::new(C, 0), 0);
+    for _ in 0..1000 {
+        slot(&mut level, &[(4.95e6, 49_500.0); 2], &mut offered, 0.0);
+    }
+    let slot_of = |level: &mut Level, offered: &mut u64, bits: u64, dropped: u64| {
+        *offered += bits;
+        level.update(0.01, C, *offered, 0.0, dropped, &Params::default());
+        level.squeeze
+    };
+    assert_eq!(slot_of(&mut level, &mut offered, 120_000, 0), 1.0, "nothing was dropped");
+    let recent = level.recent;
+    let cut = slot_of(&mut level, &mut offered, 120_000, 8000);
+    assert!((cut - 9.9e6 / (0.5 * recent + 6e6)).abs() < 1e-9, "{cut}");
+    assert!((level.reach(6e6, 0.02, C, &Params::default()) / 6e6 - cut).abs() < 1e-9, "whoever is above its part");
+    for _ in 1..DROPPING {
+        assert!(slot_of(&mut level, &mut offered, 120_000, 8000) < 0.9, "dropped not long ago");
+    }
+    assert_eq!(slot_of(&mut level, &mut offered, 120_000, 8000), 1.0);
+    assert!((slot_of(&mut level, &mut offered, 900_000, 16_000) - LEAST_SQUEEZE).abs() < 1e-9);
+    slot_of(&mut level, &mut offered, 900_000, 8000);
+    assert_eq!((level.dropped, level.dropping), (16_000, DROPPING - 1), "a packet under way is not dropped");
+}
+
+// One flow of 10.5 Mbit/s for 5 s: the load is 10.5, and paces are cut to 9.9/10.5 once more than 32 kbit wait.
+#[test]
+fn paces_are_cut_where_more_comes_for_some_time_and_waits() {
+    for (waiting, wanted) in [(30e3, 1.0), (40e3, 9.9 / 10.5)] {
+        let (mut level, mut offered) = (Level::new(C, 0), 0);
+        for _ in 0..500 {
+            slot(&mut level, &[(10.5e6, 105_000.0)], &mut offered, waiting);
+        }
+        assert!((level.squeeze - wanted).abs() < 1e-6, "{} for {waiting}", level.squeeze);
+    }
+}
+
+// Interests of 320 bits on a link whose packets have 8000: they count a twenty-fifth, and levels are squared in the soft
+// least. Where Interests fill the link they count in full.
+#[test]
+fn interests_count_in_the_soft_least_by_their_size() {
+    let (mut level, mut offered) = (Level::new(C, 0), 0);
+    assert!((level.of_interests() / level.level).powi(2) > 999.0, "none has left: they take nothing");
+    level.asks(320.0);
+    assert!((level.of_interests() / level.level - 5.0).abs() < 1e-9);
+    for _ in 0..1000 {
+        slot(&mut level, &[(1e6, 320.0); 10], &mut offered, 0.0);
+    }
+    assert!((level.of_interests() / level.level - 1.0).abs() < 1e-3, "{level:?}");
+}
