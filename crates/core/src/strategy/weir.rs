@@ -53,6 +53,8 @@ impl Default for Params {
     }
 }
 
+/// The part of the shares whose lowest level bounds what others count as.
+const SOME: f64 = 0.1;
 /// No next hop falls behind or gets ahead by more turns.
 const MOST_CREDIT: f64 = 2.0;
 /// The least share of a path whose level is low, over that of others.
@@ -188,9 +190,9 @@ impl Entry {
         let all: f64 = known().map(|hop| hop.share).sum();
         let mean = |most: f64| known().map(|hop| hop.share * hop.level.min(most)).sum::<f64>() / all;
         // The level of a link that is free says no more than that it is higher.
-        let middle = mean(2.0 * mean(f64::MAX).min(2.0 * self.median(all)));
+        let middle = mean(2.0 * mean(f64::MAX).min(2.0 * self.low(all)));
         for hop in self.hops.iter_mut().filter(|hop| hop.level > 0.0) {
-            let better = (hop.level / middle - 1.0).clamp(-0.5, 1.0);
+            let better = (hop.level / middle - 1.0).clamp(-1.0, 1.0);
             // A path is probed in proportion to what it may carry.
             let least = params.least * (hop.level / middle).clamp(LEAST_PROBES, 1.0);
             hop.share = (hop.share * (1.0 + params.gain * reactions * better)).max(least.max(NEVER_NOTHING));
@@ -198,15 +200,15 @@ impl Entry {
         self.normalise();
     }
 
-    /// The lowest level that, with those below it, half of these shares have. One next hop alone, which tells next to
-    /// nothing, must not hide how the others differ.
-    fn median(&self, all: f64) -> f64 {
+    /// The lowest level that, with those below it, [`SOME`] of these shares have. A next hop that is hardly asked and tells
+    /// next to nothing must not hide how the others differ.
+    fn low(&self, all: f64) -> f64 {
         let below = |hop: &&Hop| {
             let shares = self.hops.iter().filter(|other| other.level > 0.0 && other.level <= hop.level);
-            shares.map(|other| other.share).sum::<f64>() >= 0.5 * all
+            shares.map(|other| other.share).sum::<f64>() >= SOME * all
         };
-        let half = self.hops.iter().filter(|hop| hop.level > 0.0).filter(below);
-        half.map(|hop| hop.level).fold(f64::MAX, f64::min)
+        let some = self.hops.iter().filter(|hop| hop.level > 0.0).filter(below);
+        some.map(|hop| hop.level).fold(f64::MAX, f64::min)
     }
 
     fn normalise(&mut self) {
@@ -471,7 +473,7 @@ mod tests {
     }
 
     // Levels of 1 kbit/s, 5 and 10 Mbit/s with shares of 0.01, 0.49 and 0.5. The mean is 7.45, so that none is cut by it; by
-    // twice four times the lowest all above would count alike, and their shares would stay as they are.
+    // four times the lowest all above would count alike, and their shares would stay as they are.
     #[test]
     fn a_next_hop_that_tells_next_to_nothing_hides_no_difference_between_the_others() {
         let mut bench: Bench<Weir> = Bench::new(&json!({ "least": 0.001 }), &[(1, 1), (2, 1), (3, 1)]);
@@ -479,7 +481,7 @@ mod tests {
         for (hop, (share, level)) in entry.hops.iter_mut().zip([(0.01, 1e3), (0.49, 5e6), (0.5, 10e6)]) {
             (hop.share, hop.level) = (share, level);
         }
-        assert_eq!(entry.median(1.0), 5e6);
+        assert_eq!(entry.low(1.0), 5e6);
         entry.shift(&Params { gain: 1.0, ..Params::default() }, 0.1);
         let middle = 0.01 * 1e3 + 0.49 * 5e6 + 0.5 * 10e6;
         let ratio = (0.5 * (1.0 + 0.1 * (10e6 / middle - 1.0))) / (0.49 * (1.0 + 0.1 * (5e6 / middle - 1.0)));

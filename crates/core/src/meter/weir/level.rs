@@ -228,14 +228,20 @@ impl Level {
     }
 
     /// The part of the paces of all that the link carries, where more has come for some time and waits, or where what came
-    /// of late was dropped.
+    /// of late was dropped. What others send beyond their part waits and is dropped in queues of their own.
     fn squeezed(&mut self, target: f64, waiting: f64, dropped: u64) -> f64 {
         self.dropping = if dropped > self.dropped { DROPPING } else { self.dropping.saturating_sub(1) };
         self.dropped = self.dropped.max(dropped);
         let long = if waiting > SOME_WAIT { self.load } else { 0.0 };
         let short = if self.dropping > 0 { self.recent } else { 0.0 };
-        let load = long.max(short);
-        if load > FULL * target { (target / load).max(LEAST_SQUEEZE) } else { 1.0 }
+        let load = long.max(short) * self.stated_part();
+        let room = target - self.unstated() * self.level;
+        if load > FULL * room { (room / load).max(LEAST_SQUEEZE) } else { 1.0 }
+    }
+
+    /// The part of the load whose packets state a pace.
+    fn stated_part(&self) -> f64 {
+        1.0 - (self.others / self.load.max(1.0)).min(1.0)
     }
 
     /// The time constant of what is counted, in s.
@@ -299,7 +305,7 @@ impl Level {
         // Within so many s flows hear of it and follow.
         let reaction = self.rtt.max(elapsed).max(params.smoothing.secs()).max(self.own_time());
         // Others wait in queues of their own.
-        let own = waiting * (1.0 - (self.others / self.load.max(1.0)).min(1.0));
+        let own = waiting * self.stated_part();
         self.free = (params.utilization * capacity - params.drain * own / reaction).max(capacity * params.least);
         // What is counted is smooth already: only a rise, which flows have yet to follow, takes its time.
         let change = (self.wanted() / self.level - 1.0).min(1.0);

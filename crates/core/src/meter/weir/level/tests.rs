@@ -408,6 +408,9 @@ fn paces_are_cut_by_the_overload_while_packets_are_dropped_and_by_a_fifth_at_mos
         slot(&mut level, &[(4.95e6, 49_500.0); 2], &mut offered, 0.0);
     }
     let slot_of = |level: &mut Level, offered: &mut u64, bits: u64, dropped: u64| {
+        for flow in [100, 101] {
+            level.count(FlowId(flow), bits as f64 / 2.0, &said(Some(4.95e6), 0.02), 0.1);
+        }
         *offered += bits;
         level.update(0.01, C, *offered, 0.0, dropped, &Params::default());
         level.squeeze
@@ -424,6 +427,21 @@ fn paces_are_cut_by_the_overload_while_packets_are_dropped_and_by_a_fifth_at_mos
     assert!((slot_of(&mut level, &mut offered, 900_000, 16_000) - LEAST_SQUEEZE).abs() < 1e-9);
     slot_of(&mut level, &mut offered, 900_000, 8000);
     assert_eq!((level.dropped, level.dropping), (16_000, DROPPING - 1), "a packet under way is not dropped");
+}
+
+// Beside two flows of a third of the link each, one without a pace that sends three times the link, and loses most.
+#[test]
+fn paces_are_not_cut_where_others_drop_what_is_theirs() {
+    let (mut level, mut offered, mut dropped) = (Level::new(C, 0), 0, 0);
+    for i in 0..2000 {
+        for flow in [100, 101] {
+            level.count(FlowId(flow), 33_000.0, &said(Some(3.3e6), 0.02), 0.1);
+        }
+        level.count(FlowId(7), 300_000.0, &said(None, 0.0), 0.1);
+        (offered, dropped) = (offered + 366_000, dropped + 266_000);
+        level.update(0.01, C, offered, 80e3, dropped, &Params::default());
+        assert!(i < 500 || level.squeeze == 1.0, "{}", level.squeeze);
+    }
 }
 
 // One flow of 10.5 Mbit/s for 5 s: the load is 10.5, and paces are cut to 9.9/10.5 once more than 32 kbit wait.
@@ -449,5 +467,5 @@ fn interests_count_in_the_soft_least_by_their_size() {
     for _ in 0..1000 {
         slot(&mut level, &[(1e6, 320.0); 10], &mut offered, 0.0);
     }
-    assert!((level.of_interests() / level.level - 1.0).abs() < 1e-3, "{level:?}");
+    assert!((level.of_interests() / level.level - 1.0).abs() < 1e-3, "{}", level.of_interests());
 }
