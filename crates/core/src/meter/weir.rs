@@ -222,7 +222,8 @@ impl Weir {
         if elapsed > 0.0 {
             let waiting = view.queue.bytes.bits() as f64;
             link.serve(stated, view.sent_bits, waiting, elapsed);
-            link.level.update(elapsed, link.capacity, view.offered_bits, waiting, &self.params);
+            let dropped = view.offered_bits.saturating_sub(view.sent_bits.saturating_add(view.queue.bytes.bits()));
+            link.level.update(elapsed, link.capacity, view.offered_bits, waiting, dropped, &self.params);
         }
         let level = &mut link.level;
         if ctx.trace.is_on() && (level.level - level.recorded).abs() > 0.01 * level.recorded {
@@ -236,6 +237,9 @@ impl Meter for Weir {
     fn on_interest_out(&mut self, event: &mut InterestOut<'_>, _: &mut Ctx<'_>) {
         let packet = (event.packet.name.flow, event.packet.size);
         self.count(event.face, packet, &event.packet.fields);
+        if let Some(link) = self.link(event.face) {
+            link.level.asks(f64::from(event.packet.size) * 8.0);
+        }
     }
 
     fn on_data_in(&mut self, event: &mut DataIn<'_>, ctx: &mut Ctx<'_>) {
@@ -258,7 +262,7 @@ impl Meter for Weir {
         }
         if let Some(link) = self.link(event.face) {
             // The Interests of this flow load the other direction.
-            let (told, level) = (link.level.told(), link.level.level);
+            let (told, level) = (link.level.told(), link.level.of_interests());
             lower(&mut event.packet.fields, rate, told);
             soften(&mut event.packet.fields, soft, level);
         }

@@ -53,6 +53,8 @@ impl Default for Params {
     }
 }
 
+/// The part of the shares whose lowest level bounds what others count as.
+const SOME: f64 = 0.1;
 /// No next hop falls behind or gets ahead by more turns.
 const MOST_CREDIT: f64 = 2.0;
 /// The least share of a path whose level is low, over that of others.
@@ -69,6 +71,10 @@ const AFTER_SILENCE: f64 = 0.5;
 const PROBE_AFTER: Duration = Duration::from_millis(2000);
 /// One such Interest of a prefix comes at most this often.
 const PROBE_SPACING: Duration = Duration::from_millis(100);
+/// How much the soft least counts at most, in least levels: it is more where what bounds the path is a link that the
+/// Data of others fill and Interests alone would pass. Of two ways with such links this takes that whose Data are free.
+/// Fitted, among 1, 1.05, 1.1, 1.15, 1.25, 1.5 and 2.
+const LENIENT: f64 = 1.25;
 /// The longest round trip that counts.
 const LONGEST: Duration = Duration::from_millis(10_000);
 /// Shares change at most this often, in s.
@@ -181,18 +187,28 @@ impl Entry {
     /// Moves shares of next hops that told a level, `reactions` after they moved last.
     fn shift(&mut self, params: &Params, reactions: f64) {
         let known = || self.hops.iter().filter(|hop| hop.level > 0.0);
-        let lowest = known().map(|hop| hop.level).fold(f64::MAX, f64::min);
         let all: f64 = known().map(|hop| hop.share).sum();
         let mean = |most: f64| known().map(|hop| hop.share * hop.level.min(most)).sum::<f64>() / all;
         // The level of a link that is free says no more than that it is higher.
-        let middle = mean(2.0 * mean(f64::MAX).min(2.0 * lowest));
+        let middle = mean(2.0 * mean(f64::MAX).min(2.0 * self.low(all)));
         for hop in self.hops.iter_mut().filter(|hop| hop.level > 0.0) {
-            let better = (hop.level / middle - 1.0).clamp(-0.5, 1.0);
+            let better = (hop.level / middle - 1.0).clamp(-1.0, 1.0);
             // A path is probed in proportion to what it may carry.
             let least = params.least * (hop.level / middle).clamp(LEAST_PROBES, 1.0);
             hop.share = (hop.share * (1.0 + params.gain * reactions * better)).max(least.max(NEVER_NOTHING));
         }
         self.normalise();
+    }
+
+    /// The lowest level that, with those below it, [`SOME`] of these shares have. A next hop that is hardly asked and tells
+    /// next to nothing must not hide how the others differ.
+    fn low(&self, all: f64) -> f64 {
+        let below = |hop: &&Hop| {
+            let shares = self.hops.iter().filter(|other| other.level > 0.0 && other.level <= hop.level);
+            shares.map(|other| other.share).sum::<f64>() >= SOME * all
+        };
+        let some = self.hops.iter().filter(|hop| hop.level > 0.0).filter(below);
+        some.map(|hop| hop.level).fold(f64::MAX, f64::min)
     }
 
     fn normalise(&mut self) {
@@ -286,7 +302,7 @@ impl Strategy for Weir {
         }
         let Some(level) = of_field(event.packet.fields.get(self.slots.rate)) else { return };
         let soft = Some(event.packet.fields.get(self.slots.soft)).filter(|soft| *soft != UNKNOWN);
-        let soft = soft.and_then(of_field).unwrap_or(level).min(level);
+        let soft = soft.and_then(of_field).unwrap_or(level).min(LENIENT * level);
         let level = level - self.params.breadth * (level - soft);
         let smoothing = self.params.smoothing.secs();
         if let Some(hop) = entry.hops.iter_mut().find(|hop| hop.face == event.face) {
@@ -447,6 +463,34 @@ mod tests {
         data(&mut bench, 1, 2, 1000, 600);
         let levels: Vec<f64> = bench.strategy.prefixes[0].hops.iter().map(|hop| hop.level).collect();
         assert_eq!(levels, [995e3, 800e3]);
+    }
+
+    // The soft level is above the least where that is a link's of which Interests take little. It counts as a quarter more
+    // at most: 1000 + 0.5 · 250.
+    #[test]
+    fn a_way_bound_by_interests_alone_counts_somewhat_more() {
+        let mut bench = bench();
+        data(&mut bench, 1, 1, 1000, 1100);
+        data(&mut bench, 1, 2, 1000, 9000);
+        let levels: Vec<f64> = bench.strategy.prefixes[0].hops.iter().map(|hop| hop.level).collect();
+        assert_eq!(levels, [1050e3, 1125e3]);
+    }
+
+    // Levels of 1 kbit/s, 5 and 10 Mbit/s with shares of 0.01, 0.49 and 0.5. The mean is 7.45, so that none is cut by it; by
+    // four times the lowest all above would count alike, and their shares would stay as they are.
+    #[test]
+    fn a_next_hop_that_tells_next_to_nothing_hides_no_difference_between_the_others() {
+        let mut bench: Bench<Weir> = Bench::new(&json!({ "least": 0.001 }), &[(1, 1), (2, 1), (3, 1)]);
+        let entry = &mut bench.strategy.prefixes[0];
+        for (hop, (share, level)) in entry.hops.iter_mut().zip([(0.01, 1e3), (0.49, 5e6), (0.5, 10e6)]) {
+            (hop.share, hop.level) = (share, level);
+        }
+        assert_eq!(entry.low(1.0), 5e6);
+        entry.shift(&Params { gain: 1.0, ..Params::default() }, 0.1);
+        let middle = 0.01 * 1e3 + 0.49 * 5e6 + 0.5 * 10e6;
+        let ratio = (0.5 * (1.0 + 0.1 * (10e6 / middle - 1.0))) / (0.49 * (1.0 + 0.1 * (5e6 / middle - 1.0)));
+        let shares = bench.shares();
+        assert!((shares[2] / shares[1] - ratio).abs() < 1e-9, "{shares:?}");
     }
 
     #[test]

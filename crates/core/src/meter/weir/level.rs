@@ -37,6 +37,12 @@ const FULL: f64 = 1.02;
 const RECENT: f64 = 0.5;
 /// More bits than these wait, some four Data, where the load of the last slots is no chance.
 const SOME_WAIT: f64 = 32e3;
+/// The least part of other packets that an Interest counts as.
+const LEAST_WEIGHT: f64 = 1e-3;
+/// What is left of paces at least when they are cut, so that who counts the flows has time to follow.
+const LEAST_SQUEEZE: f64 = 0.8;
+/// A packet that was dropped tells of an overload in so many slots.
+const DROPPING: u8 = 3;
 /// What is counted is the mean of at least so many bits: some 50 Data.
 const FEW_BITS: f64 = 400e3;
 /// Where packets are smaller, of so many: a link may carry Interests alone.
@@ -62,6 +68,11 @@ pub(super) struct Level {
     load: f64,
     /// The same, of the last slots alone.
     recent: f64,
+    /// What is left of paces while more comes than the link carries; else 1.
+    squeeze: f64,
+    /// The most bits that had been dropped by the end of a slot, and in how many slots this counts as of late.
+    dropped: u64,
+    dropping: u8,
     /// Flows that the link carries, each by the part of its rate that passes here.
     flows: f64,
     /// The same, but those that are bound elsewhere count by their rate over the level only.
@@ -86,6 +97,8 @@ pub(super) struct Level {
     /// Mean round-trip time in s, and whether a packet has told one.
     rtt: f64,
     is_timed: bool,
+    /// Bits of an Interest that leaves, the mean of the last some [`FEW_PACKETS`]; 0 before the first.
+    interest: f64,
     /// Bits of the packet that a bit is in, the mean over so many bits of late.
     size: f64,
     sized: f64,
@@ -125,6 +138,9 @@ impl Level {
             free: level,
             load,
             recent: 0.0,
+            squeeze: 1.0,
+            dropped: 0,
+            dropping: 0,
             flows,
             bound,
             unstated: FlowSet::default(),
@@ -138,6 +154,7 @@ impl Level {
             highest: 0.0,
             rtt: FIRST_RTT,
             is_timed: false,
+            interest: 0.0,
             size: FEW_BITS / FEW_PACKETS,
             sized: 0.0,
             offered,
@@ -163,6 +180,18 @@ impl Level {
         self.level.min(self.reach(pace, rtt, capacity, params))
     }
 
+    /// An Interest of so many bits leaves.
+    pub(super) fn asks(&mut self, bits: f64) {
+        let gain = if self.interest > 0.0 { 1.0 / FEW_PACKETS } else { 1.0 };
+        self.interest += gain * (bits - self.interest);
+    }
+
+    /// The level as it counts in the soft least of a flow of which Interests alone pass here: they take as much less of the
+    /// link as they are smaller than the packets that fill it.
+    pub(super) fn of_interests(&self) -> f64 {
+        self.level / (self.interest / self.size).clamp(LEAST_WEIGHT, 1.0).sqrt()
+    }
+
     /// What is free, for each of the flows that this link holds.
     fn wanted(&self) -> f64 {
         self.free / self.held()
@@ -185,6 +214,9 @@ impl Level {
         let target = params.utilization * capacity;
         let flows = self.flows + self.unstated() + self.new;
         let equal = target / flows.max(1.0 / MOST);
+        if self.squeeze < 1.0 {
+            return self.squeeze * equal.min(target).max(pace);
+        }
         let rtt = rtt.clamp(LEAST_TIME, LONGEST_RTT);
         let step = params.growth * rtt / (rtt + self.time(capacity, params));
         let load = self.load.max(self.recent);
@@ -193,6 +225,23 @@ impl Level {
         let (full, least) = if pace < equal { (FULL * target, 0.0) } else { (target, free) };
         let free = free.max(if load < full { params.catch_up } else { least });
         equal.min(target).max(pace * (1.0 + step * free))
+    }
+
+    /// The part of the paces of all that the link carries, where more has come for some time and waits, or where what came
+    /// of late was dropped. What others send beyond their part waits and is dropped in queues of their own.
+    fn squeezed(&mut self, target: f64, waiting: f64, dropped: u64) -> f64 {
+        self.dropping = if dropped > self.dropped { DROPPING } else { self.dropping.saturating_sub(1) };
+        self.dropped = self.dropped.max(dropped);
+        let long = if waiting > SOME_WAIT { self.load } else { 0.0 };
+        let short = if self.dropping > 0 { self.recent } else { 0.0 };
+        let load = long.max(short) * self.stated_part();
+        let room = target - self.unstated() * self.level;
+        if load > FULL * room { (room / load).max(LEAST_SQUEEZE) } else { 1.0 }
+    }
+
+    /// The part of the load whose packets state a pace.
+    fn stated_part(&self) -> f64 {
+        1.0 - (self.others / self.load.max(1.0)).min(1.0)
     }
 
     /// The time constant of what is counted, in s.
@@ -208,7 +257,15 @@ impl Level {
     }
 
     /// Ends a slot of `elapsed` s.
-    pub(super) fn update(&mut self, elapsed: f64, capacity: f64, offered: u64, waiting: f64, params: &Params) {
+    pub(super) fn update(
+        &mut self,
+        elapsed: f64,
+        capacity: f64,
+        offered: u64,
+        waiting: f64,
+        dropped: u64,
+        params: &Params,
+    ) {
         let mut slot = std::mem::take(&mut self.slot);
         let all = offered.saturating_sub(self.offered) as f64;
         self.offered = offered;
@@ -248,12 +305,13 @@ impl Level {
         // Within so many s flows hear of it and follow.
         let reaction = self.rtt.max(elapsed).max(params.smoothing.secs()).max(self.own_time());
         // Others wait in queues of their own.
-        let own = waiting * (1.0 - (self.others / self.load.max(1.0)).min(1.0));
+        let own = waiting * self.stated_part();
         self.free = (params.utilization * capacity - params.drain * own / reaction).max(capacity * params.least);
         // What is counted is smooth already: only a rise, which flows have yet to follow, takes its time.
         let change = (self.wanted() / self.level - 1.0).min(1.0);
         let change = if change > 0.0 { change * gain.min(0.5) } else { change };
         let target = params.utilization * capacity;
+        self.squeeze = self.squeezed(target, waiting, dropped);
         self.most = self.reach(self.highest, self.rtt, capacity, params);
         self.level = (self.level * (1.0 + change)).clamp(params.least * capacity / MOST, MOST * capacity);
         let overloaded = self.load > target || (self.recent > target && waiting > SOME_WAIT);

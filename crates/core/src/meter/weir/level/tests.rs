@@ -13,7 +13,7 @@ fn slot(level: &mut Level, flows: &[(f64, f64)], offered: &mut u64, waiting: f64
         level.count(FlowId(flow), bits, &said(Some(pace), 0.02), 0.1);
         *offered += bits as u64;
     }
-    level.update(0.01, C, *offered, waiting, &Params::default());
+    level.update(0.01, C, *offered, waiting, 0, &Params::default());
 }
 
 // C = 10 Mbit/s, target 9.9. Two flows of 4.95 Mbit/s fill 10 ms with 49 500 bit each. Gain 0.01/0.1 = 0.1. Flows 0.1 ·
@@ -162,7 +162,7 @@ fn growth_catch_up_and_least_set_what_flows_may_have() {
                 level.count(FlowId(flow), each * 0.01, &said(Some(each), 0.02), 0.1);
             }
             offered += (each * 0.1) as u64;
-            level.update(0.01, C, offered, waiting, params);
+            level.update(0.01, C, offered, waiting, 0, params);
         }
         level
     };
@@ -259,7 +259,7 @@ fn flows_that_send_less_than_a_data_in_a_second_are_counted_over_more_than_one()
                 offered += 213;
             }
         }
-        level.update(0.01, c, offered, 0.0, &params);
+        level.update(0.01, c, offered, 0.0, 0, &params);
         if number >= 86 * 59 {
             (least, most) = (least.min(level.flows), most.max(level.flows));
         }
@@ -280,7 +280,7 @@ fn counts_are_means_of_fifty_packets_of_the_size_that_most_bits_have() {
         for bits in std::iter::repeat_n(256.0, interests).chain(std::iter::repeat_n(8000.0, data)) {
             level.count(FlowId(1), bits, &said(Some(1e5), 0.02), 0.1);
         }
-        level.update(0.01, 20e3, 0, 0.0, &Params::default());
+        level.update(0.01, 20e3, 0, 0.0, 0, &Params::default());
         level.level = 1e6;
         level.time(20e3, &Params::default())
     };
@@ -303,7 +303,7 @@ fn a_flow_of_which_interests_alone_pass_grows_until_they_fill_the_link() {
             level.count(FlowId(1), 256.0, &said(Some(pace), 0.02), 0.1);
             offered += 256;
         }
-        level.update(0.01, capacity, offered, 0.0, &Params::default());
+        level.update(0.01, capacity, offered, 0.0, 0, &Params::default());
         pace += 0.25 * ((level.told() / 1e3).floor() * 1e3 - pace);
     }
     assert!((1.5e6..1.7e6).contains(&pace), "{pace}");
@@ -397,4 +397,75 @@ fn a_newcomer_that_ends_within_a_round_trip_lowers_the_level_for_one() {
     ending(&mut level, 7, 0.01);
     assert!((level.level / 9.9e6 - 1.0).abs() < 1e-2 && level.new == 0.0, "{level:?}");
     assert!((level.flows - 1.0).abs() < 1e-2 && (level.bound - 1.0).abs() < 1e-2, "{level:?}");
+}
+
+// Target 9.9 of 10 Mbit/s, an equal part of 4.95 for two flows that fill it. Then slots bring 12 Mbit/s, and half of each
+// slot moves what came of late: 10.95 and 11.475. A packet of 8000 bits is dropped in each.
+#[test]
+fn paces_are_cut_by_the_overload_while_packets_are_dropped_and_by_a_fifth_at_most() {
+    let (mut level, mut offered) = (Level::new(C, 0), 0);
+    for _ in 0..1000 {
+        slot(&mut level, &[(4.95e6, 49_500.0); 2], &mut offered, 0.0);
+    }
+    let slot_of = |level: &mut Level, offered: &mut u64, bits: u64, dropped: u64| {
+        for flow in [100, 101] {
+            level.count(FlowId(flow), bits as f64 / 2.0, &said(Some(4.95e6), 0.02), 0.1);
+        }
+        *offered += bits;
+        level.update(0.01, C, *offered, 0.0, dropped, &Params::default());
+        level.squeeze
+    };
+    assert_eq!(slot_of(&mut level, &mut offered, 120_000, 0), 1.0, "nothing was dropped");
+    let recent = level.recent;
+    let cut = slot_of(&mut level, &mut offered, 120_000, 8000);
+    assert!((cut - 9.9e6 / (0.5 * recent + 6e6)).abs() < 1e-9, "{cut}");
+    assert!((level.reach(6e6, 0.02, C, &Params::default()) / 6e6 - cut).abs() < 1e-9, "whoever is above its part");
+    for _ in 1..DROPPING {
+        assert!(slot_of(&mut level, &mut offered, 120_000, 8000) < 0.9, "dropped not long ago");
+    }
+    assert_eq!(slot_of(&mut level, &mut offered, 120_000, 8000), 1.0);
+    assert!((slot_of(&mut level, &mut offered, 900_000, 16_000) - LEAST_SQUEEZE).abs() < 1e-9);
+    slot_of(&mut level, &mut offered, 900_000, 8000);
+    assert_eq!((level.dropped, level.dropping), (16_000, DROPPING - 1), "a packet under way is not dropped");
+}
+
+// Beside two flows of a third of the link each, one without a pace that sends three times the link, and loses most.
+#[test]
+fn paces_are_not_cut_where_others_drop_what_is_theirs() {
+    let (mut level, mut offered, mut dropped) = (Level::new(C, 0), 0, 0);
+    for i in 0..2000 {
+        for flow in [100, 101] {
+            level.count(FlowId(flow), 33_000.0, &said(Some(3.3e6), 0.02), 0.1);
+        }
+        level.count(FlowId(7), 300_000.0, &said(None, 0.0), 0.1);
+        (offered, dropped) = (offered + 366_000, dropped + 266_000);
+        level.update(0.01, C, offered, 80e3, dropped, &Params::default());
+        assert!(i < 500 || level.squeeze == 1.0, "{}", level.squeeze);
+    }
+}
+
+// One flow of 10.5 Mbit/s for 5 s: the load is 10.5, and paces are cut to 9.9/10.5 once more than 32 kbit wait.
+#[test]
+fn paces_are_cut_where_more_comes_for_some_time_and_waits() {
+    for (waiting, wanted) in [(30e3, 1.0), (40e3, 9.9 / 10.5)] {
+        let (mut level, mut offered) = (Level::new(C, 0), 0);
+        for _ in 0..500 {
+            slot(&mut level, &[(10.5e6, 105_000.0)], &mut offered, waiting);
+        }
+        assert!((level.squeeze - wanted).abs() < 1e-6, "{} for {waiting}", level.squeeze);
+    }
+}
+
+// Interests of 320 bits on a link whose packets have 8000: they count a twenty-fifth, and levels are squared in the soft
+// least. Where Interests fill the link they count in full.
+#[test]
+fn interests_count_in_the_soft_least_by_their_size() {
+    let (mut level, mut offered) = (Level::new(C, 0), 0);
+    assert!((level.of_interests() / level.level).powi(2) > 999.0, "none has left: they take nothing");
+    level.asks(320.0);
+    assert!((level.of_interests() / level.level - 5.0).abs() < 1e-9);
+    for _ in 0..1000 {
+        slot(&mut level, &[(1e6, 320.0); 10], &mut offered, 0.0);
+    }
+    assert!((level.of_interests() / level.level - 1.0).abs() < 1e-3, "{}", level.of_interests());
 }
