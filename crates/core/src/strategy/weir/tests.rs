@@ -1,0 +1,184 @@
+use super::super::harness::Bench;
+use super::*;
+use crate::fields::Fields;
+use crate::packet::{Kind, Packet};
+use serde_json::json;
+
+fn bench() -> Bench<Weir> {
+    Bench::new(&json!({ "least": 0.01, "gain": 0.5, "breadth": 0.5, "reaction": "100ms" }), &[(1, 1), (2, 2)])
+}
+
+/// A Data from `face` whose path has this level and soft level, in kbit/s.
+fn data(bench: &mut Bench<Weir>, ms: u64, face: u16, level: u32, soft: u32) {
+    let mut packet = Packet { kind: Kind::Data, ..Packet::default() };
+    packet.fields.set(bench.strategy.slots.rate, level);
+    packet.fields.set(bench.strategy.slots.soft, soft);
+    bench.data_with(ms, FaceId(face), &packet, false, &Fields::default());
+}
+
+fn near(shares: &[f64], wanted: [f64; 2]) -> bool {
+    shares.iter().zip(wanted).all(|(share, wanted)| (share - wanted).abs() < 1e-9)
+}
+
+// Shares 1/1.01 and 0.01/1.01: one of 101 Interests takes the second next hop.
+#[test]
+fn next_hops_take_turns_by_their_shares() {
+    let mut bench = bench();
+    assert!(near(&bench.shares(), [1.0 / 1.01, 0.01 / 1.01]));
+    let sent: Vec<u16> = (0..1010).map(|_| bench.interest(0, 0, Arrival::New, &[])[0]).collect();
+    assert_eq!(sent.iter().filter(|&&face| face == 2).count(), 10);
+    let at: Vec<usize> = (0..1010).filter(|&i| sent[i] == 2).collect();
+    assert!(at.windows(2).all(|pair| (100..=102).contains(&(pair[1] - pair[0]))), "evenly apart: {at:?}");
+    assert_eq!(bench.interest(0, 1, Arrival::New, &[]), [2], "not back to where it came from");
+}
+
+// Levels 1000 and 3000, no narrow link beside. Mean of what counts, each at most twice min(mean, 2 · lowest): with s =
+// 0.01/1.01 the mean is 1000 · (1 − s) + 3000 · s = 1019.80, so that 3000 counts as 2039.60: middle = 1000 · (1 − s) +
+// 2039.60 · s = 1010.293. 50 ms of a reaction of 100 ms: the first moves by 0.5 · 0.5 · (1000/1010.293 − 1) =
+// −0.0025470, the second by 0.25 · 1 (its ratio is cut). Then the sum is 1 again.
+#[test]
+fn shares_move_towards_the_higher_level() {
+    let mut bench = bench();
+    data(&mut bench, 10, 1, 1000, 1000);
+    assert!(near(&bench.shares(), [1.0 / 1.01, 0.01 / 1.01]), "the second has not told its level");
+    bench.strategy.prefixes[0].changed = Time::ZERO;
+    data(&mut bench, 50, 2, 3000, 3000);
+    let (first, second) = (1.0 / 1.01 * (1.0 - 0.002_547_0), 0.01 / 1.01 * 1.25);
+    let shares = bench.shares();
+    assert!((shares[0] - first / (first + second)).abs() < 1e-6, "{shares:?}");
+    for ms in 6..400 {
+        data(&mut bench, 10 * ms, 1, 1000, 1000);
+        data(&mut bench, 10 * ms, 2, 3000, 3000);
+    }
+    // At the end all but the least, which is 0.01 times the level over the mean, 1000/2993.
+    assert!((bench.shares()[0] - 0.00333).abs() < 0.00002, "{:?}", bench.shares());
+}
+
+// As above, but with a round trip of 50 ms over the second: 50 ms of 100 + 2 · 50 are a quarter, in place of a half.
+#[test]
+fn shares_move_as_slowly_as_the_longest_way_answers() {
+    let mut bench = bench();
+    data(&mut bench, 10, 1, 1000, 1000);
+    bench.strategy.prefixes[0].changed = Time::ZERO;
+    let hop = &mut bench.strategy.prefixes[0].hops[1];
+    (hop.asked, hop.srtt) = (Some(Time::ZERO), Some(Duration::from_millis(50)));
+    data(&mut bench, 50, 2, 3000, 3000);
+    let (first, second) = (1.0 / 1.01 * (1.0 - 0.002_547_0 / 2.0), 0.01 / 1.01 * 1.125);
+    let shares = bench.shares();
+    assert!((shares[0] - first / (first + second)).abs() < 1e-6, "{shares:?}");
+}
+
+// Mean round trip 10 ms, shares 1/1.01 and 0.01/1.01. Of the first nothing came after 20 ms, until 30 ms.
+#[test]
+fn a_next_hop_that_falls_silent_gives_its_share_away_and_one_that_answers_others_does_not() {
+    use super::super::harness::sent;
+    let share = |retransmitted_at: u64, answered_at: u64| {
+        let mut bench = bench();
+        assert_eq!(bench.interest(0, 0, Arrival::New, &[]), [1]);
+        bench.data_at(10, 1, &[sent(1, 0)]);
+        bench.strategy.prefixes[0].hops[0].seen = Time::from_nanos(answered_at * 1_000_000);
+        bench.interest(retransmitted_at, 0, Arrival::Retransmission, &[sent(1, 20)]);
+        bench.shares()[0]
+    };
+    let before = 1.0 / 1.01;
+    let halved = before / 2.0 / (before / 2.0 + 0.01 / 1.01);
+    for (at, answered, wanted) in [(41, 10, halved), (40, 10, before), (41, 20, before)] {
+        assert!((share(at, answered) - wanted).abs() < 1e-9, "{at} {answered}: {}", share(at, answered));
+    }
+}
+
+#[test]
+fn next_hops_of_least_cost_begin_with_equal_shares() {
+    let bench: Bench<Weir> = Bench::new(&json!({ "least": 0.01 }), &[(1, 1), (2, 2), (3, 1)]);
+    let shares = bench.shares();
+    let wanted = [1.0 / 2.01, 0.01 / 2.01, 1.0 / 2.01];
+    assert!(shares.iter().zip(wanted).all(|(share, wanted)| (share - wanted).abs() < 1e-9), "{shares:?}");
+}
+
+// Equal least levels of 1000; the second path has another narrow link: soft 600. With breadth 0.5 its level counts as
+// 1000 − 0.5 · 400 = 800, and the first's, whose soft level is 990, as 995.
+#[test]
+fn of_equal_levels_the_path_without_a_second_narrow_link_gets_more() {
+    let mut bench = bench();
+    data(&mut bench, 1, 1, 1000, 990);
+    data(&mut bench, 1, 2, 1000, 600);
+    let levels: Vec<f64> = bench.strategy.prefixes[0].hops.iter().map(|hop| hop.level).collect();
+    assert_eq!(levels, [995e3, 800e3]);
+}
+
+// The soft level is above the least where that is a link's of which Interests take little. It counts as a quarter more
+// at most: 1000 + 0.5 · 250.
+#[test]
+fn a_way_bound_by_interests_alone_counts_somewhat_more() {
+    let mut bench = bench();
+    data(&mut bench, 1, 1, 1000, 1100);
+    data(&mut bench, 1, 2, 1000, 9000);
+    let levels: Vec<f64> = bench.strategy.prefixes[0].hops.iter().map(|hop| hop.level).collect();
+    assert_eq!(levels, [1050e3, 1125e3]);
+}
+
+// Levels of 1 kbit/s, 5 and 10 Mbit/s with shares of 0.01, 0.49 and 0.5. The mean is 7.45, so that none is cut by it; by
+// four times the lowest all above would count alike, and their shares would stay as they are.
+#[test]
+fn a_next_hop_that_tells_next_to_nothing_hides_no_difference_between_the_others() {
+    let mut bench: Bench<Weir> = Bench::new(&json!({ "least": 0.001 }), &[(1, 1), (2, 1), (3, 1)]);
+    let entry = &mut bench.strategy.prefixes[0];
+    for (hop, (share, level)) in entry.hops.iter_mut().zip([(0.01, 1e3), (0.49, 5e6), (0.5, 10e6)]) {
+        (hop.share, hop.level) = (share, level);
+    }
+    assert_eq!(entry.low(1.0), 5e6);
+    entry.shift(&Params { gain: 1.0, ..Params::default() }, 0.1);
+    let middle = 0.01 * 1e3 + 0.49 * 5e6 + 0.5 * 10e6;
+    let ratio = (0.5 * (1.0 + 0.1 * (10e6 / middle - 1.0))) / (0.49 * (1.0 + 0.1 * (5e6 / middle - 1.0)));
+    let shares = bench.shares();
+    assert!((shares[2] / shares[1] - ratio).abs() < 1e-9, "{shares:?}");
+}
+
+#[test]
+fn a_next_hop_that_does_not_answer_loses_its_level() {
+    let mut bench = bench();
+    data(&mut bench, 1, 1, 1000, 1000);
+    let sent = [super::super::harness::sent(1, 10)];
+    assert_eq!(bench.interest(900, 0, Arrival::Retransmission, &sent), [2]);
+    assert!((bench.strategy.prefixes[0].hops[0].level - 900e3).abs() < 1e-6);
+    bench.timeout(&sent);
+    assert!((bench.strategy.prefixes[0].hops[0].level - 450e3).abs() < 1e-6);
+}
+
+// Round trips of 10 ms, and over the second 30 ms at least, as the first answered after them; then 70 ms: 30 + 40/8.
+#[test]
+fn data_say_by_how_much_the_longest_way_that_is_asked_is_longer() {
+    use super::super::harness::sent;
+    let mut bench = bench();
+    let slot = bench.strategy.longer_way;
+    let mut packet = Packet { kind: Kind::Data, ..Packet::default() };
+    packet.fields.set(slot, 7000);
+    let longer = |bench: &mut Bench<Weir>, ms, face, sent: &[OutRecord]| {
+        bench.data_for(ms, face, &packet, sent, &Fields::default()).get(slot)
+    };
+    assert_eq!(bench.interest(0, 0, Arrival::New, &[]), [1]);
+    bench.data_at(10, 1, &[sent(1, 0)]);
+    assert_eq!(longer(&mut bench, 10, 1, &[]), 7000, "the other's round trip is not known");
+    bench.strategy.prefixes[0].hops[1].asked = Some(Time::from_nanos(10_000_000));
+    assert_eq!(longer(&mut bench, 40, 1, &[sent(2, 10), sent(1, 30)]), 27_000);
+    bench.data_at(80, 2, &[sent(2, 10)]);
+    assert_eq!(longer(&mut bench, 80, 1, &[]), 32_000);
+    assert_eq!(longer(&mut bench, 80, 2, &[]), 7000);
+    // Nothing was sent there for four seconds.
+    assert_eq!(bench.interest(4010, 0, Arrival::New, &[]), [1]);
+    bench.strategy.prefixes[0].hops[1].asked = Some(Time::from_nanos(10_000_000));
+    assert_eq!(longer(&mut bench, 4010, 1, &[]), 7000);
+}
+
+#[test]
+fn next_hops_that_stay_keep_their_shares_and_any_level_leaves_them_sound() {
+    let mut bench = bench();
+    for (i, level) in [1, u32::MAX, 7, u32::MAX - 1, 1].into_iter().cycle().take(4000).enumerate() {
+        data(&mut bench, 5 * i as u64, 1 + (i % 2) as u16, level, u32::MAX - level);
+    }
+    let before = bench.shares();
+    assert!((before.iter().sum::<f64>() - 1.0).abs() < 1e-9 && before.iter().all(|share| *share > 0.0));
+    bench.route(&[(1, 1), (2, 2), (3, 3)]);
+    let after = bench.shares();
+    assert!((after[0] / after[1] - before[0] / before[1]).abs() < 1e-9, "{before:?} {after:?}");
+}
