@@ -220,9 +220,10 @@ impl Weir {
         }
         let Egress::Known(link) = place else { return };
         if elapsed > 0.0 {
-            let waiting = view.queue.bytes.bits() as f64;
+            let waits = view.queue.bytes.bits();
+            let dropped = view.offered_bits.saturating_sub(view.sent_bits.saturating_add(waits));
+            let waiting = waits as f64;
             link.serve(stated, view.sent_bits, waiting, elapsed);
-            let dropped = view.offered_bits.saturating_sub(view.sent_bits.saturating_add(view.queue.bytes.bits()));
             link.level.update(elapsed, link.capacity, view.offered_bits, waiting, dropped, &self.params);
         }
         let level = &mut link.level;

@@ -186,9 +186,8 @@ impl Entry {
 
     /// Moves shares of next hops that told a level, `reactions` after they moved last.
     fn shift(&mut self, params: &Params, reactions: f64) {
-        let known = || self.hops.iter().filter(|hop| hop.level > 0.0);
-        let all: f64 = known().map(|hop| hop.share).sum();
-        let mean = |most: f64| known().map(|hop| hop.share * hop.level.min(most)).sum::<f64>() / all;
+        let all: f64 = self.known().map(|hop| hop.share).sum();
+        let mean = |most: f64| self.known().map(|hop| hop.share * hop.level.min(most)).sum::<f64>() / all;
         // The level of a link that is free says no more than that it is higher.
         let middle = mean(2.0 * mean(f64::MAX).min(2.0 * self.low(all)));
         for hop in self.hops.iter_mut().filter(|hop| hop.level > 0.0) {
@@ -200,15 +199,16 @@ impl Entry {
         self.normalise();
     }
 
+    /// Next hops that told a level.
+    fn known(&self) -> impl Iterator<Item = &Hop> {
+        self.hops.iter().filter(|hop| hop.level > 0.0)
+    }
+
     /// The lowest level that, with those below it, [`SOME`] of these shares have. A next hop that is hardly asked and tells
     /// next to nothing must not hide how the others differ.
     fn low(&self, all: f64) -> f64 {
-        let below = |hop: &&Hop| {
-            let shares = self.hops.iter().filter(|other| other.level > 0.0 && other.level <= hop.level);
-            shares.map(|other| other.share).sum::<f64>() >= SOME * all
-        };
-        let some = self.hops.iter().filter(|hop| hop.level > 0.0).filter(below);
-        some.map(|hop| hop.level).fold(f64::MAX, f64::min)
+        let part = |level: f64| self.known().filter(|hop| hop.level <= level).map(|hop| hop.share).sum::<f64>();
+        self.known().map(|hop| hop.level).filter(|level| part(*level) >= SOME * all).fold(f64::MAX, f64::min)
     }
 
     fn normalise(&mut self) {

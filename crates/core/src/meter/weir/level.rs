@@ -306,11 +306,11 @@ impl Level {
         let reaction = self.rtt.max(elapsed).max(params.smoothing.secs()).max(self.own_time());
         // Others wait in queues of their own.
         let own = waiting * self.stated_part();
-        self.free = (params.utilization * capacity - params.drain * own / reaction).max(capacity * params.least);
+        let target = params.utilization * capacity;
+        self.free = (target - params.drain * own / reaction).max(capacity * params.least);
         // What is counted is smooth already: only a rise, which flows have yet to follow, takes its time.
         let change = (self.wanted() / self.level - 1.0).min(1.0);
         let change = if change > 0.0 { change * gain.min(0.5) } else { change };
-        let target = params.utilization * capacity;
         self.squeeze = self.squeezed(target, waiting, dropped);
         self.most = self.reach(self.highest, self.rtt, capacity, params);
         self.level = (self.level * (1.0 + change)).clamp(params.least * capacity / MOST, MOST * capacity);
