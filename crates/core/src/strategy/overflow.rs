@@ -126,8 +126,8 @@ impl Entry {
         let any_live = usable().any(|hop| !hop.is_silent());
         let candidates = || usable().filter(|hop| !any_live || !hop.is_silent());
         let nearest = candidates().min_by_key(|hop| hop.srtt.unwrap_or_default());
-        let filled = |a: &&Hop, b: &&Hop| a.fill().total_cmp(&b.fill());
-        nearest.filter(|hop| hop.fill() < light).or_else(|| candidates().min_by(filled)).map(|hop| hop.face)
+        let filled = |a: &&Hop, b: &&Hop| a.fill(now).total_cmp(&b.fill(now));
+        nearest.filter(|hop| hop.fill(now) < light).or_else(|| candidates().min_by(filled)).map(|hop| hop.face)
     }
 
     /// The Interest goes to `face`. `probes`: another next hop could answer it.

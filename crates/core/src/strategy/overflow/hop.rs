@@ -4,9 +4,13 @@ use super::{NextHop, Params};
 use crate::ids::{FaceId, NameId};
 use crate::units::{Duration, Time};
 
-/// What is on its way counts for so long at least, and for twice as long at most. Longer than the round trips of most
-/// paths; Interests that wait for content yet to be made do not fill a path.
-const EPOCH: Duration = Duration::from_millis(4000);
+/// What is on its way counts for so many mean round trips at least, and twice as long at most, but for no longer than
+/// [`LONGEST_EPOCH`].
+const EPOCH: u32 = 4;
+/// Answers come in bursts and not evenly.
+const LEAST_EPOCH: Duration = Duration::from_millis(100);
+/// Longer than the round trips of most paths, and the epoch while they are not known.
+const LONGEST_EPOCH: Duration = Duration::from_millis(4000);
 /// How long the least round trip counts at least, and twice as long at most; as in the meter of `measured`.
 const BASE: Duration = Duration::from_millis(10_000);
 /// So many Interests since its last Data without an answer, and a next hop is silent.
@@ -18,37 +22,51 @@ const RETRY: Duration = Duration::from_millis(1000);
 /// Weight of the latest round trip in the mean (RFC 6298).
 const NEWEST: f64 = 0.125;
 
-/// Interests on their way, by when they were sent: an answer that nobody reports is forgotten with its epoch.
+/// Interests on their way, by when they were sent. Those that nobody answers do not fill a path: they are forgotten after
+/// two epochs, and until then as many are left out as one epoch before left per second.
 #[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 pub(super) struct Outstanding {
     since: Time,
     now: u32,
+    /// When the epoch before began, and what is left of it.
+    since_before: Time,
     before: u32,
+    /// How many of the one before that nobody answered, per second.
+    unanswered: f64,
 }
 
 impl Outstanding {
-    fn age(&mut self, now: Time) {
+    fn age(&mut self, epoch: Duration, now: Time) {
         let elapsed = now.since(self.since);
-        if elapsed >= EPOCH {
-            let before = if elapsed >= EPOCH * 2 { 0 } else { self.now };
-            *self = Outstanding { since: now, now: 0, before };
+        if elapsed >= epoch * 2 {
+            *self = Outstanding { since: now, since_before: now, ..Outstanding::default() };
+        } else if elapsed >= epoch {
+            let unanswered = f64::from(self.before) / self.since.since(self.since_before).max(epoch).secs();
+            let (since_before, before) = (self.since, self.now);
+            *self = Outstanding { since: now, now: 0, since_before, before, unanswered };
         }
     }
 
-    fn sent(&mut self, now: Time) {
-        self.age(now);
+    fn sent(&mut self, epoch: Duration, now: Time) {
+        self.age(epoch, now);
         self.now = self.now.saturating_add(1);
     }
 
     /// What was sent at `sent` is on its way no longer.
-    fn over(&mut self, sent: Time, now: Time) {
-        self.age(now);
-        let count = if sent >= self.since { &mut self.now } else { &mut self.before };
+    fn over(&mut self, sent: Time, epoch: Duration, now: Time) {
+        self.age(epoch, now);
+        let count = match sent {
+            _ if sent >= self.since => &mut self.now,
+            _ if sent >= self.since_before => &mut self.before,
+            _ => return,
+        };
         *count = count.saturating_sub(1);
     }
 
-    fn count(&self) -> u32 {
-        self.now.saturating_add(self.before)
+    /// How many are on their way and are answered.
+    fn count(&self, now: Time) -> f64 {
+        let part = |count: u32, time: Duration| (f64::from(count) - self.unanswered * time.secs()).max(0.0);
+        part(self.before, self.since.since(self.since_before)) + part(self.now, now.since(self.since))
     }
 }
 
@@ -120,8 +138,13 @@ impl Hop {
     }
 
     /// The part of its window that is in use.
-    pub(super) fn fill(&self) -> f64 {
-        f64::from(self.outstanding.count()) / self.window
+    pub(super) fn fill(&self, now: Time) -> f64 {
+        self.outstanding.count(now) / self.window
+    }
+
+    /// See [`EPOCH`].
+    fn epoch(&self) -> Duration {
+        self.srtt.map_or(LONGEST_EPOCH, |srtt| (srtt * EPOCH.into()).clamp(LEAST_EPOCH, LONGEST_EPOCH))
     }
 
     pub(super) fn window(&self) -> f64 {
@@ -132,7 +155,7 @@ impl Hop {
     /// trips, so that the window still grows.
     pub(super) fn takes_more(&self, params: &Params, now: Time) -> bool {
         let rest = self.srtt.unwrap_or_default().scale(params.patience);
-        !self.is_silent() && (self.fill() < 1.0 || self.marked.is_none_or(|marked| now.since(marked) > rest))
+        !self.is_silent() && (self.fill(now) < 1.0 || self.marked.is_none_or(|marked| now.since(marked) > rest))
     }
 
     /// Whether it does not answer.
@@ -143,9 +166,9 @@ impl Hop {
     /// An Interest goes there, and went before at the time of its record. `probes`: another next hop could answer it.
     pub(super) fn sent(&mut self, name: NameId, before: Option<Time>, probes: bool, now: Time) {
         if let Some(sent) = before {
-            self.outstanding.over(sent, now);
+            self.outstanding.over(sent, self.epoch(), now);
         }
-        self.outstanding.sent(now);
+        self.outstanding.sent(self.epoch(), now);
         if probes && self.probe_due(now) {
             self.probe = Some((name, now));
         }
@@ -153,7 +176,7 @@ impl Hop {
 
     /// What was sent is on its way no longer, and nothing is known of an answer.
     pub(super) fn forget(&mut self, sent: Time, now: Time) {
-        self.outstanding.over(sent, now);
+        self.outstanding.over(sent, self.epoch(), now);
     }
 
     /// The time in which it should answer.
@@ -185,7 +208,7 @@ impl Hop {
     /// What was sent was not answered in time. Where Data have come since, it says nothing of the way: anyone may ask for
     /// what nobody has.
     pub(super) fn lose(&mut self, sent: Time, now: Time) {
-        self.outstanding.over(sent, now);
+        self.outstanding.over(sent, self.epoch(), now);
         if self.answered.is_none_or(|answered| answered <= sent) {
             self.lost = self.lost.saturating_add(1);
             self.starting = false;
@@ -194,12 +217,12 @@ impl Hop {
 
     /// A Data came; `rtt` as far as it is known which Interest it answers.
     pub(super) fn answered(&mut self, sent: Time, rtt: Option<Duration>, params: &Params, now: Time) {
-        let filled = self.fill() >= 1.0;
+        let filled = self.fill(now) >= 1.0;
         if self.is_silent() {
             self.window = self.window.min(params.initial_window);
         }
         (self.answered, self.lost, self.probe) = (Some(now), 0, None);
-        self.outstanding.over(sent, now);
+        self.outstanding.over(sent, self.epoch(), now);
         if let Some(rtt) = rtt {
             let mean = self.srtt.map_or(rtt, |mean| mean.scale(1.0 - NEWEST) + rtt.scale(NEWEST));
             self.srtt = Some(mean);
@@ -214,7 +237,7 @@ impl Hop {
     /// A mark came: once per round trip the window becomes what would be on its way without the queue, within bounds.
     pub(super) fn marked(&mut self, params: &Params, now: Time) {
         (self.starting, self.marked) = (false, Some(now));
-        let rest = self.srtt.unwrap_or(EPOCH);
+        let rest = self.srtt.unwrap_or(LONGEST_EPOCH);
         if self.cut.is_some_and(|cut| now.since(cut) < rest) {
             return;
         }
@@ -235,19 +258,35 @@ mod tests {
 
     #[test]
     fn interests_that_nobody_reports_are_forgotten_after_two_epochs() {
-        let mut outstanding = Outstanding::default();
-        (0..10).for_each(|_| outstanding.sent(at(100)));
-        outstanding.over(at(100), at(200));
-        assert_eq!(outstanding.count(), 9);
-        outstanding.sent(at(4000));
-        assert_eq!(outstanding.count(), 10);
-        outstanding.over(at(100), at(4100));
-        outstanding.over(at(4000), at(4100));
+        let (mut outstanding, epoch) = (Outstanding::default(), Duration::from_millis(4000));
+        (0..10).for_each(|_| outstanding.sent(epoch, at(100)));
+        outstanding.over(at(100), epoch, at(200));
+        assert_eq!(outstanding.count(at(200)), 9.0);
+        outstanding.sent(epoch, at(4000));
+        assert_eq!(outstanding.count(at(4000)), 10.0);
+        outstanding.over(at(100), epoch, at(4100));
+        outstanding.over(at(4000), epoch, at(4100));
         assert_eq!((outstanding.now, outstanding.before), (0, 8));
-        outstanding.sent(at(8000));
-        assert_eq!(outstanding.count(), 1);
-        outstanding.sent(at(16_000));
-        assert_eq!(outstanding.count(), 1, "two epochs without anything");
+        outstanding.sent(epoch, at(8000));
+        outstanding.over(at(100), epoch, at(8000));
+        assert_eq!((outstanding.now, outstanding.before), (1, 0), "what is forgotten is not over once more");
+        outstanding.sent(epoch, at(16_000));
+        assert_eq!(outstanding.count(at(16_000)), 1.0, "two epochs without anything");
+    }
+
+    // 300 a second that nobody answers, 900 a second answered after 20 ms: 18 of these are on their way.
+    #[test]
+    fn interests_that_nobody_answers_do_not_fill_a_path() {
+        let (mut outstanding, epoch) = (Outstanding::default(), Duration::from_millis(100));
+        for step in 0..600 {
+            let now = at(step * 10);
+            (0..12).for_each(|_| outstanding.sent(epoch, now));
+            if step >= 2 {
+                (0..9).for_each(|_| outstanding.over(at(step * 10 - 20), epoch, now));
+            }
+            let count = outstanding.count(now);
+            assert!(step < 40 || (15.0..=33.0).contains(&count), "{count} at {now:?}");
+        }
     }
 
     #[test]
@@ -274,11 +313,13 @@ mod tests {
         let window = hop.window;
         hop.marked(&params, at(300));
         assert_eq!(hop.window, window);
-        for _ in 0..60 {
-            hop.sent(NameId::default(), None, true, at(300));
-            hop.answered(at(300), Some(Duration::from_millis(400)), &params, at(700));
+        for sent in (300..24_300).step_by(400) {
+            hop.sent(NameId::default(), None, true, at(sent));
+            hop.answered(at(sent), Some(Duration::from_millis(400)), &params, at(sent + 400));
         }
-        hop.marked(&params, at(700));
+        // The least round trip is forgotten by now.
+        hop.least.add(Duration::from_millis(100), at(24_300));
+        hop.marked(&params, at(24_300));
         assert!((hop.window - window * params.beta).abs() < 1e-6, "no more than beta at once");
     }
 }

@@ -1,0 +1,58 @@
+"""Interests that nobody answers, where a forwarder shares traffic between two links."""
+
+import os
+import socket
+import struct
+import threading
+import time
+
+from attacks._packets import LASTING, interest, name, tlv
+from attacks.pit_flood import fresh, ports
+from ndn_programs import Failed, fetched, random_file
+
+TITLE = "300 long Interests a second that nobody answers leave a fetch over two links two thirds of its rate"
+LINKS = (("60Mbps", "5ms"), ("20Mbps", "30ms"))
+PER_SECOND, KEEPS = 300, 0.66
+
+
+def run(attack):
+    lab, size = attack.lab, (20 << 20) if attack.short else (60 << 20)
+    original, copy = lab.folder / "file", lab.folder / "copy"
+    random_file(original, size)
+    far, near = lab.forwarder("ndnweir"), lab.forwarder("ndnweir")
+    silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    silent.bind(("127.0.0.1", 0))
+    lab.tool(far, f"route add /attack/none udp4://127.0.0.1:{silent.getsockname()[1]}")
+    for number, (rate, delay) in enumerate(LINKS):
+        words = [lab.ndnweir, "link", "--json", "--rate", rate, "--delay", delay, "--queue", "1BDP"]
+        link = lab.start(f"link{number}", [*words, "--a", f"127.0.0.1:{far.udp}", "--b", f"127.0.0.1:{near.udp}"])
+        lab.until(link, lambda: len(ports(link)) >= 2)
+        lab.tool(far, f"route add /none{number} udp4://127.0.0.1:{ports(link)[0]}")
+        lab.tool(near, f"route add /attack udp4://127.0.0.1:{ports(link)[1]}")
+    lab.producer("ndnweir", far, original, "/attack/file")
+
+    def fetch():
+        return fetched(lab.consumer("ndnweir", near, "/attack/file", copy), 120, original, copy).seconds
+
+    ended = threading.Event()
+
+    def flood():
+        number, start = 0, time.monotonic()
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as attacker:
+            while not ended.wait(max(start + number / PER_SECOND - time.monotonic(), 0)):
+                of = name(tlv(8, b"attack"), tlv(8, b"none"), tlv(8, struct.pack(">Q", number)))
+                attacker.sendto(interest(of, int.from_bytes(os.urandom(4)), LASTING), ("127.0.0.1", near.udp))
+                number += 1
+
+    flooding = threading.Thread(target=flood, daemon=True)
+    try:
+        before = min(fetch(), fresh(lab, near, fetch))
+        flooding.start()
+        after = min(fresh(lab, near, fetch), fresh(lab, near, fetch))
+    finally:
+        ended.set()
+        silent.close()
+    figures = f"{size >> 20} MiB in {before:.2f} s before and {after:.2f} s meanwhile: {before / after:.0%} of the rate"
+    if before / after < KEEPS:
+        raise Failed(figures)
+    return figures
