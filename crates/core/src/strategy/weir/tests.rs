@@ -5,7 +5,10 @@ use crate::packet::{Kind, Packet};
 use serde_json::json;
 
 fn bench() -> Bench<Weir> {
-    Bench::new(&json!({ "first-share": 0.01, "least": 0.01, "gain": 0.5, "breadth": 0.5, "reaction": "100ms" }), &[(1, 1), (2, 2)])
+    Bench::new(
+        &json!({ "first-share": 0.01, "least": 0.01, "gain": 0.5, "breadth": 0.5, "reaction": "100ms" }),
+        &[(1, 1), (2, 2)],
+    )
 }
 
 /// A Data from `face` whose path has this level and soft level, in kbit/s.
