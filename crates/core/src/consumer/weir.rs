@@ -97,6 +97,8 @@ pub struct Weir {
     began: Option<Time>,
     /// The window after a silence, which each Data lets grow by one until levels limit.
     restart: Option<f64>,
+    /// When that silence was noticed.
+    silent: Option<Time>,
     /// The share of segments lost of late.
     lost: f64,
     /// Segments to be requested after the next Interest, if that is known.
@@ -154,6 +156,7 @@ impl Component for Weir {
             told: Time::ZERO,
             began: None,
             restart: None,
+            silent: None,
             lost: 0.0,
             rest: None,
             round: Round::default(),
@@ -229,9 +232,9 @@ impl Weir {
         left.filter(|left| *left <= 1.0)
     }
 
-    /// What the window comes to, in bit/s; no bound where levels hold.
+    /// What the window comes to, in bit/s; no bound where levels hold, but after a silence.
     fn window_rate(&self) -> f64 {
-        if self.levels_hold() || self.srtt == Duration::ZERO {
+        if (self.levels_hold() && self.restart.is_none()) || self.srtt == Duration::ZERO {
             return f64::MAX;
         }
         self.window() * 8.0 * self.sender.size() / self.srtt.secs()
@@ -267,7 +270,12 @@ impl Consumer for Weir {
 
     fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) {
         if event.kind == Congestion::Timeout && self.sender.timed_out(event.sent, ctx.now) {
-            self.restart = Some(1.0);
+            (self.restart, self.silent) = (Some(1.0), Some(ctx.now));
+            (self.is_cut, self.lost) = (false, 0.0);
+        }
+        // What was sent before a silence went with the way that fell silent, and says nothing of the one after it.
+        if self.silent.is_some_and(|silent| event.sent < silent) && self.levels_hold() {
+            return;
         }
         if matches!(event.kind, Congestion::Timeout | Congestion::Loss) {
             self.lost += (1.0 - self.lost) / LOSS_MEMORY;

@@ -29,6 +29,9 @@ pub struct Params {
     pub gain: f64,
     /// How long routers and this node take to see what a share did; two round trips come on top.
     pub reaction: Duration,
+    /// The share at first of a next hop that is not the cheapest, over that of the cheapest. Where few Interests pass it
+    /// would take minutes to find what such a next hop can carry if it began with the least share.
+    pub first_share: f64,
     /// The least share of a next hop.
     pub least: f64,
     /// How much links count that are not the narrowest of their path, from 0 to 1.
@@ -45,6 +48,7 @@ impl Default for Params {
         Params {
             gain: 0.8,
             reaction: Duration::from_millis(150),
+            first_share: 0.2,
             least: 0.01,
             breadth: 0.5,
             smoothing: Duration::from_millis(50),
@@ -75,6 +79,11 @@ const PROBE_SPACING: Duration = Duration::from_millis(100);
 /// Data of others fill and Interests alone would pass. Of two ways with such links this takes that whose Data are free.
 /// Fitted, among 1, 1.05, 1.1, 1.15, 1.25, 1.5 and 2.
 const LENIENT: f64 = 1.25;
+/// By how much the first level of a next hop changes its share at most.
+const MOST_FIRST: f64 = 16.0;
+/// By how many reactions shares move at once, at most: where few Interests of a prefix pass, Data are far apart, and each
+/// tells what holds until the next.
+const MOST_REACTIONS: f64 = 4.0;
 /// The longest round trip that counts.
 const LONGEST: Duration = Duration::from_millis(10_000);
 /// Shares change at most this often, in s.
@@ -139,6 +148,7 @@ impl Component for Weir {
     fn check(params: &Params) -> Result<(), SchemeError> {
         check::number("gain", params.gain, 0.0, 1000.0)?;
         check::number("breadth", params.breadth, 0.0, 1.0)?;
+        check::number("first-share", params.first_share, 0.0, 1.0)?;
         check::number("least", params.least, 0.0, 0.1)?;
         check::least("reaction", params.reaction, Duration::from_millis(1))?;
         check::least("smoothing", params.smoothing, Duration::from_millis(1))?;
@@ -184,17 +194,38 @@ impl Entry {
         Some(first)
     }
 
+    /// The mean of levels by shares, each at most `most`; 0 if none is known.
+    fn mean(&self, most: f64) -> f64 {
+        let all = self.told();
+        if all > 0.0 { self.known().map(|hop| hop.share * hop.level.min(most)).sum::<f64>() / all } else { 0.0 }
+    }
+
+    /// The sum of the shares of next hops that told a level.
+    fn told(&self) -> f64 {
+        self.known().map(|hop| hop.share).sum()
+    }
+
+    /// A Data told the first level of a next hop: its share becomes what levels say beside those of the others, without
+    /// waiting for it to get there by itself.
+    fn begin(&mut self, face: FaceId, level: f64) {
+        let mean = self.mean(f64::MAX);
+        if mean > 0.0
+            && let Some(hop) = self.hops.iter_mut().find(|hop| hop.face == face)
+        {
+            hop.share *= (level / mean).clamp(1.0 / MOST_FIRST, MOST_FIRST);
+            self.normalise();
+        }
+    }
+
     /// Moves shares of next hops that told a level, `reactions` after they moved last.
     fn shift(&mut self, params: &Params, reactions: f64) {
-        let all: f64 = self.known().map(|hop| hop.share).sum();
-        let mean = |most: f64| self.known().map(|hop| hop.share * hop.level.min(most)).sum::<f64>() / all;
         // The level of a link that is free says no more than that it is higher.
-        let middle = mean(2.0 * mean(f64::MAX).min(2.0 * self.low(all)));
+        let middle = self.mean(2.0 * self.mean(f64::MAX).min(2.0 * self.low()));
         for hop in self.hops.iter_mut().filter(|hop| hop.level > 0.0) {
             let better = (hop.level / middle - 1.0).clamp(-1.0, 1.0);
             // A path is probed in proportion to what it may carry.
             let least = params.least * (hop.level / middle).clamp(LEAST_PROBES, 1.0);
-            hop.share = (hop.share * (1.0 + params.gain * reactions * better)).max(least.max(NEVER_NOTHING));
+            hop.share = (hop.share * (params.gain * reactions * better).exp()).max(least.max(NEVER_NOTHING));
         }
         self.normalise();
     }
@@ -206,7 +237,8 @@ impl Entry {
 
     /// The lowest level that, with those below it, [`SOME`] of these shares have. A next hop that is hardly asked and tells
     /// next to nothing must not hide how the others differ.
-    fn low(&self, all: f64) -> f64 {
+    fn low(&self) -> f64 {
+        let all = self.told();
         let part = |level: f64| self.known().filter(|hop| hop.level <= level).map(|hop| hop.share).sum::<f64>();
         self.known().map(|hop| hop.level).filter(|level| part(*level) >= SOME * all).fold(f64::MAX, f64::min)
     }
@@ -304,6 +336,9 @@ impl Strategy for Weir {
         let soft = Some(event.packet.fields.get(self.slots.soft)).filter(|soft| *soft != UNKNOWN);
         let soft = soft.and_then(of_field).unwrap_or(level).min(LENIENT * level);
         let level = level - self.params.breadth * (level - soft);
+        if entry.hops.iter().any(|hop| hop.face == event.face && hop.level == 0.0) {
+            entry.begin(event.face, level);
+        }
         let smoothing = self.params.smoothing.secs();
         if let Some(hop) = entry.hops.iter_mut().find(|hop| hop.face == event.face) {
             let since = ctx.now.since(hop.seen).secs();
@@ -317,7 +352,7 @@ impl Strategy for Weir {
             let rtt = round_trip_of_field(event.interest_fields.get(self.slots.round_trip));
             let longest = entry.longest().map_or(rtt, |longest| rtt.max(longest.secs()));
             let reaction = self.params.reaction.secs() + 2.0 * longest.min(LONGEST.secs());
-            entry.shift(&self.params, (elapsed / reaction).min(1.0));
+            entry.shift(&self.params, (elapsed / reaction).min(MOST_REACTIONS));
         }
     }
 
@@ -337,9 +372,9 @@ impl Strategy for Weir {
             self.prefixes.resize_with(prefix.index() + 1, Entry::default);
         }
         let cheapest = hops.iter().map(|hop| hop.cost).min();
-        let least = self.params.least.max(NEVER_NOTHING);
+        let first = self.params.first_share.max(NEVER_NOTHING);
         let fresh = |hop: &NextHop| {
-            let share = if Some(hop.cost) == cheapest { 1.0 } else { least };
+            let share = if Some(hop.cost) == cheapest { 1.0 } else { first };
             Hop { face: hop.face, share, credit: 0.0, level: 0.0, seen: ctx.now, asked: None, srtt: None }
         };
         let entry = &mut self.prefixes[prefix.index()];

@@ -171,6 +171,39 @@ fn a_mark_says_nothing_while_levels_are_told_and_no_queue_shows() {
     assert!(windows[1][10] < windows[1][9], "{windows:?}");
 }
 
+// Levels allow 3 · 40 + 1 packets. Eighty that were sent before a silence of 300 ms time out: the window is one, and each Data
+// lets it grow by one until levels limit again. Eighty sent afterwards count as lost.
+#[test]
+fn what_was_sent_before_a_silence_is_no_congestion_on_the_way_after_it() {
+    let mut layout = FieldLayout::new();
+    let mut consumer = Weir::new(&Params::default(), &mut Env { layout: &mut layout });
+    let flight = Flight { in_flight: 80, srtt: Duration::from_millis(40), ..Flight::default() };
+    let at = |ms| Time::ZERO + Duration::from_millis(ms);
+    let time_out = |consumer: &mut Weir, sent: u64, now: u64| {
+        let (mut rng, mut trace, fields) = (Rng::derive(0, &[]), Trace::default(), Fields::default());
+        let (kind, segment) = (Congestion::Timeout, 0);
+        let event = CongestionEvent { kind, segment, sent: at(sent), fields: &fields, flight };
+        consumer.on_congestion(&event, &mut Ctx { now: at(now), rng: &mut rng, trace: &mut trace });
+    };
+    (1..=200).for_each(|ms| told(&mut consumer, flight, 40 + ms, 8000));
+    assert!((consumer.window() - 121.0).abs() < 1e-6);
+    // The first were sent before the last Data came, and are more than noise.
+    (0..40).for_each(|number| time_out(&mut consumer, 200 + number, 500 + number));
+    assert!(consumer.lost > consumer.params.noise, "{}", consumer.lost);
+    (0..40).for_each(|number| time_out(&mut consumer, 241 + number, 541 + number));
+    assert_eq!(consumer.window(), 1.0);
+    let windows: Vec<f64> = (0..150)
+        .map(|ms| {
+            told(&mut consumer, flight, 600 + ms, 8000);
+            consumer.window()
+        })
+        .collect();
+    assert_eq!((windows[0], windows[52], windows[118]), (2.0, 54.0, 120.0));
+    assert!((windows[149] - 121.0).abs() < 1e-6, "{windows:?}");
+    (0..80).for_each(|number| time_out(&mut consumer, 610 + number, 1100 + number));
+    assert!(consumer.lost > consumer.params.noise, "{}", consumer.lost);
+}
+
 // 8000 bit in 4 s are 2 kbit/s.
 #[test]
 fn a_level_of_less_than_a_data_in_four_seconds_is_none() {

@@ -5,7 +5,10 @@ use crate::packet::{Kind, Packet};
 use serde_json::json;
 
 fn bench() -> Bench<Weir> {
-    Bench::new(&json!({ "least": 0.01, "gain": 0.5, "breadth": 0.5, "reaction": "100ms" }), &[(1, 1), (2, 2)])
+    Bench::new(
+        &json!({ "first-share": 0.01, "least": 0.01, "gain": 0.5, "breadth": 0.5, "reaction": "100ms" }),
+        &[(1, 1), (2, 2)],
+    )
 }
 
 /// A Data from `face` whose path has this level and soft level, in kbit/s.
@@ -32,10 +35,11 @@ fn next_hops_take_turns_by_their_shares() {
     assert_eq!(bench.interest(0, 1, Arrival::New, &[]), [2], "not back to where it came from");
 }
 
-// Levels 1000 and 3000, no narrow link beside. Mean of what counts, each at most twice min(mean, 2 · lowest): with s =
-// 0.01/1.01 the mean is 1000 · (1 − s) + 3000 · s = 1019.80, so that 3000 counts as 2039.60: middle = 1000 · (1 − s) +
-// 2039.60 · s = 1010.293. 50 ms of a reaction of 100 ms: the first moves by 0.5 · 0.5 · (1000/1010.293 − 1) =
-// −0.0025470, the second by 0.25 · 1 (its ratio is cut). Then the sum is 1 again.
+// Levels 1000 and 3000, no narrow link beside. The first level of the second makes shares of 1 and 0.01 to 1 and 0.03: s =
+// 0.03/1.03. Mean of what counts, each at most twice min(mean, 2 · lowest): the mean is 1000 · (1 − s) + 3000 · s =
+// 1058.252, so that 3000 counts as 2116.505: middle = 1000 · (1 − s) + 2116.505 · s = 1032.520. 50 ms of a reaction of 100
+// ms: the first moves by 0.5 · 0.5 · (1000/1032.520 − 1) = -0.007874, the second by 0.25 · 1 (its ratio is cut), each of
+// itself as often as there are moments in between. Then the sum is 1 again.
 #[test]
 fn shares_move_towards_the_higher_level() {
     let mut bench = bench();
@@ -43,7 +47,7 @@ fn shares_move_towards_the_higher_level() {
     assert!(near(&bench.shares(), [1.0 / 1.01, 0.01 / 1.01]), "the second has not told its level");
     bench.strategy.prefixes[0].changed = Time::ZERO;
     data(&mut bench, 50, 2, 3000, 3000);
-    let (first, second) = (1.0 / 1.01 * (1.0 - 0.002_547_0), 0.01 / 1.01 * 1.25);
+    let (first, second) = (f64::exp(-0.0078738), 0.03 * f64::exp(0.25));
     let shares = bench.shares();
     assert!((shares[0] - first / (first + second)).abs() < 1e-6, "{shares:?}");
     for ms in 6..400 {
@@ -63,7 +67,7 @@ fn shares_move_as_slowly_as_the_longest_way_answers() {
     let hop = &mut bench.strategy.prefixes[0].hops[1];
     (hop.asked, hop.srtt) = (Some(Time::ZERO), Some(Duration::from_millis(50)));
     data(&mut bench, 50, 2, 3000, 3000);
-    let (first, second) = (1.0 / 1.01 * (1.0 - 0.002_547_0 / 2.0), 0.01 / 1.01 * 1.125);
+    let (first, second) = (f64::exp(-0.0039369), 0.03 * f64::exp(0.125));
     let shares = bench.shares();
     assert!((shares[0] - first / (first + second)).abs() < 1e-6, "{shares:?}");
 }
@@ -88,10 +92,10 @@ fn a_next_hop_that_falls_silent_gives_its_share_away_and_one_that_answers_others
 }
 
 #[test]
-fn next_hops_of_least_cost_begin_with_equal_shares() {
-    let bench: Bench<Weir> = Bench::new(&json!({ "least": 0.01 }), &[(1, 1), (2, 2), (3, 1)]);
+fn next_hops_of_least_cost_begin_with_equal_shares_and_others_with_a_part_of_these() {
+    let bench: Bench<Weir> = Bench::new(&json!({ "first-share": 0.5 }), &[(1, 1), (2, 2), (3, 1)]);
     let shares = bench.shares();
-    let wanted = [1.0 / 2.01, 0.01 / 2.01, 1.0 / 2.01];
+    let wanted = [1.0 / 2.5, 0.5 / 2.5, 1.0 / 2.5];
     assert!(shares.iter().zip(wanted).all(|(share, wanted)| (share - wanted).abs() < 1e-9), "{shares:?}");
 }
 
@@ -126,12 +130,42 @@ fn a_next_hop_that_tells_next_to_nothing_hides_no_difference_between_the_others(
     for (hop, (share, level)) in entry.hops.iter_mut().zip([(0.01, 1e3), (0.49, 5e6), (0.5, 10e6)]) {
         (hop.share, hop.level) = (share, level);
     }
-    assert_eq!(entry.low(1.0), 5e6);
+    assert_eq!(entry.low(), 5e6);
     entry.shift(&Params { gain: 1.0, ..Params::default() }, 0.1);
     let middle = 0.01 * 1e3 + 0.49 * 5e6 + 0.5 * 10e6;
-    let ratio = (0.5 * (1.0 + 0.1 * (10e6 / middle - 1.0))) / (0.49 * (1.0 + 0.1 * (5e6 / middle - 1.0)));
+    let ratio = 0.5 / 0.49 * f64::exp(0.1 * (10e6 - 5e6) / middle);
     let shares = bench.shares();
     assert!((shares[2] / shares[1] - ratio).abs() < 1e-9, "{shares:?}");
+}
+
+// Equal shares at first, then levels of 60 and 20 Mbit/s: 3 to 1 at once, whichever is told first. Half a millisecond later
+// no share has moved by itself.
+#[test]
+fn the_first_levels_set_shares_at_once() {
+    for order in [[(1, 60_000), (2, 20_000)], [(2, 20_000), (1, 60_000)]] {
+        let mut bench: Bench<Weir> = Bench::new(&json!({}), &[(1, 1), (2, 1)]);
+        bench.strategy.prefixes[0].changed = Time::from_nanos(10_000_000);
+        order.iter().for_each(|&(face, level)| data(&mut bench, 10, face, level, level));
+        assert!(near(&bench.shares(), [0.75, 0.25]), "{:?}", bench.shares());
+    }
+    let mut bench: Bench<Weir> = Bench::new(&json!({}), &[(1, 1), (2, 1)]);
+    bench.strategy.prefixes[0].changed = Time::from_nanos(10_000_000);
+    data(&mut bench, 10, 1, 100, 100);
+    data(&mut bench, 10, 2, 100_000, 100_000);
+    assert!(near(&bench.shares(), [1.0 / 17.0, 16.0 / 17.0]), "no more than sixteenfold: {:?}", bench.shares());
+}
+
+// Two seconds between two Data are 20 reactions of 100 ms; four of these count. Equal shares, levels 1000 and 3000, cut at
+// 4000: the mean is 2000, e is −½ and ½, and with a gain of 0.5 the ratio of shares becomes e² = exp(0.5 · 4 · 1).
+#[test]
+fn where_data_are_far_apart_shares_move_by_several_reactions_at_once() {
+    let mut bench = bench();
+    for (hop, level) in bench.strategy.prefixes[0].hops.iter_mut().zip([1e6, 3e6]) {
+        (hop.share, hop.level) = (0.5, level);
+    }
+    data(&mut bench, 2000, 2, 3000, 3000);
+    let shares = bench.shares();
+    assert!((shares[1] / shares[0] - f64::exp(2.0)).abs() < 1e-6, "{shares:?}");
 }
 
 #[test]
