@@ -3,6 +3,7 @@
 use super::Node;
 use super::extras::Extras;
 use crate::counters::DropCause;
+use crate::index::Taken;
 use crate::pit::InRecord;
 use ndnweir_core::ctx::Ctx;
 use ndnweir_core::fields::Fields;
@@ -44,21 +45,36 @@ impl Node {
         }
         let Ok(found) = self.pit.locate(packet.name) else { return self.on_unsolicited(now, face, packet) };
         let Some(prefix) = self.fib.prefix(packet.name.flow) else { return self.on_unsolicited(now, face, packet) };
+        let told = Extras::SEVERAL.and(Extras::LOGS).and(Extras::COUNTS_FLOWS);
+        if self.extras.any(Extras::WATCHES.and(Extras::STAMPS).and(Extras::ADMITS).and(told)) {
+            return self.satisfy(now, found, prefix, face, packet);
+        }
+        let Some((record, expiry, mark)) = self.pit.take_lone(found) else {
+            return self.satisfy(now, found, prefix, face, packet);
+        };
+        self.counters.pending -= 1;
+        if self.may_answer(now, face, &record, expiry) {
+            self.mark_answer(mark, &record, packet);
+            self.emit(now, record.face, packet);
+        }
+    }
+
+    /// A Data for an entry of several downstreams, or at a node that has more to do with it than to send it.
+    #[inline(never)]
+    fn satisfy(&mut self, now: Time, found: Taken, prefix: PrefixId, face: FaceId, packet: &mut Packet) {
         let slot = found.slot;
         let mut rtt = None;
         let before = Extras::WATCHES.and(Extras::COUNTS_FLOWS).and(Extras::STAMPS).and(Extras::ADMITS);
         if self.extras.any(before) {
             rtt = self.take_in(now, slot, prefix, face, packet);
         }
-        let view = self.pit.view(slot);
-        let satisfying = Satisfying { slot, prefix, face, rtt, mark: view.mark() };
-        let ins = match view.single_downstream() {
-            Some(lone) => {
-                self.answer(now, satisfying, lone, packet);
-                1
-            }
-            None => self.answer_several(now, satisfying, packet),
-        };
+        let satisfying = Satisfying { slot, prefix, face, rtt, mark: self.pit.view(slot).mark() };
+        let (mark, flags) = (packet.mark, packet.flags);
+        let ins = self.pit.ins(slot);
+        for i in 0..ins {
+            self.answer(now, satisfying, self.pit.downstream(slot, i), packet);
+            (packet.mark, packet.flags) = (mark, flags);
+        }
         self.close(now, slot, ins, face, Outcome::Superseded);
         self.pit.remove_found(found);
     }
@@ -92,37 +108,37 @@ impl Node {
         rtt
     }
 
-    /// Answers all downstreams of an entry that has had several. How many there are.
-    #[inline(never)]
-    fn answer_several(&mut self, now: Time, satisfying: Satisfying, packet: &mut Packet) -> usize {
-        let (mark, flags) = (packet.mark, packet.flags);
-        let ins = self.pit.ins(satisfying.slot);
-        for i in 0..ins {
-            self.answer(now, satisfying, self.pit.downstream(satisfying.slot, i), packet);
-            (packet.mark, packet.flags) = (mark, flags);
+    /// Whether a downstream that waits until its expiry gets a Data from `face`; it is counted.
+    #[inline(always)]
+    fn may_answer(&mut self, now: Time, face: FaceId, record: &InRecord, expiry: Time) -> bool {
+        if expiry < now {
+            self.counters.expired += 1;
+            return false;
         }
-        ins
+        self.counters.answered += 1;
+        // The upstream has it.
+        record.face != face
+    }
+
+    /// The mark of pending Interests comes to a Data.
+    #[inline(always)]
+    fn mark_answer(&self, mark: u8, record: &InRecord, packet: &mut Packet) {
+        if mark > 0 && (self.interest_marks != InterestMarks::Own || record.marked()) {
+            packet.mark = packet.mark.max(mark);
+        }
+        packet.flags &= !flags::FROM_CACHE;
     }
 
     /// Answers one downstream that waits until its expiry.
     #[inline(always)]
     fn answer(&mut self, now: Time, satisfying: Satisfying, (record, expiry): (InRecord, Time), packet: &mut Packet) {
-        if expiry < now {
-            self.counters.expired += 1;
-            return;
-        }
-        self.counters.answered += 1;
-        // The upstream has it.
-        if record.face == satisfying.face {
+        if !self.may_answer(now, satisfying.face, &record, expiry) {
             return;
         }
         if self.extras.any(Extras::WATCHES) {
             packet.mark = self.mark_for(now, satisfying, record.face, packet);
         }
-        if satisfying.mark > 0 && (self.interest_marks != InterestMarks::Own || record.marked()) {
-            packet.mark = packet.mark.max(satisfying.mark);
-        }
-        packet.flags &= !flags::FROM_CACHE;
+        self.mark_answer(satisfying.mark, &record, packet);
         if self.extras.any(Extras::METERS) {
             let downstream = Downstream {
                 face: record.face,

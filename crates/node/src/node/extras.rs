@@ -49,6 +49,13 @@ impl Extras {
         self.0 & of.0 != 0
     }
 
+    /// Whether a new Interest goes to the cheapest next hop without any account being kept of it.
+    #[inline(always)]
+    pub(super) const fn send_at_once(self) -> bool {
+        let told = Extras::LOGS.and(Extras::SEVERAL).and(Extras::COUNTS_FLOWS);
+        self.0 & Extras::CHEAPEST.and(told).0 == Extras::CHEAPEST.0
+    }
+
     /// Notes whether there are these.
     pub(super) fn set(&mut self, these: Extras, are: bool) {
         self.0 = if are { self.0 | these.0 } else { self.0 & !these.0 };

@@ -4,6 +4,7 @@ use super::Node;
 use super::extras::Extras;
 use super::send::Sent;
 use crate::counters::DropCause;
+use crate::index::Vacant;
 use crate::pit::Seen;
 use crate::shares::Rejection;
 use ndnweir_core::ctx::Ctx;
@@ -41,18 +42,40 @@ impl Node {
                 } else if let Some(why) = self.pit.rejection(vacant, face, packet.size) {
                     self.reject_new(now, face, packet, why);
                 } else if let Some(prefix) = self.fib.prefix(packet.name.flow) {
-                    let slot = self.pit.insert(vacant, packet, face, now);
-                    self.counters.pending += 1;
-                    if self.extras.any(Extras::SEVERAL.and(Extras::LOGS).and(Extras::COUNTS_FLOWS)) {
-                        self.note_pending(slot, face, packet.name);
+                    match self.usual_hop(prefix, face, packet) {
+                        Some(hop) => {
+                            self.pit.insert_sent(vacant, packet, face, hop, now);
+                            self.counters.pending += 1;
+                            self.emit(now, hop, packet);
+                        }
+                        None => self.begin(now, face, packet, vacant, prefix),
                     }
-                    self.run_strategy(now, slot, prefix, face, packet, Arrival::New);
                 } else {
                     self.counters.no_prefix += 1;
                     self.send_nack(now, face, packet.nack(NackReason::NoRoute));
                 }
             }
         }
+    }
+
+    /// Where a new Interest goes without anyone being asked or told: by the cheapest next hop, as far as it may.
+    #[inline(always)]
+    fn usual_hop(&self, prefix: PrefixId, face: FaceId, packet: &Packet) -> Option<FaceId> {
+        if !self.extras.send_at_once() || packet.mark > 0 || packet.hop_limit == 0 {
+            return None;
+        }
+        self.fib.cheapest(prefix).filter(|hop| *hop != face && hop.index() < self.faces.len())
+    }
+
+    /// An Interest that is new here.
+    #[inline(never)]
+    fn begin(&mut self, now: Time, face: FaceId, packet: &Packet, vacant: Vacant, prefix: PrefixId) {
+        let slot = self.pit.insert(vacant, packet, face, now);
+        self.counters.pending += 1;
+        if self.extras.any(Extras::SEVERAL.and(Extras::LOGS).and(Extras::COUNTS_FLOWS)) {
+            self.note_pending(slot, face, packet.name);
+        }
+        self.run_strategy(now, slot, prefix, face, packet, Arrival::New);
     }
 
     /// What may come before the PIT: a host takes only what is for it, shapers count, the content store may have it.

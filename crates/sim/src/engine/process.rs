@@ -3,7 +3,7 @@
 use super::Source;
 use super::apps::App;
 use super::cross::Cross;
-use super::flows::FlowSet;
+use super::exchange::{Applications, Here};
 use super::fragments::Fragments;
 use super::media::Media;
 use super::sink::Sink;
@@ -33,9 +33,24 @@ pub(super) enum Local {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EgressLink {
     pub(super) channel: u32,
-    pub(super) directed_link: u32,
-    /// Whether a queue below NDN comes first.
-    pub(super) shared: bool,
+    /// The directed link, and [`SHARED`] where a queue below NDN comes first.
+    link: u32,
+}
+
+const SHARED: u32 = 1 << 31;
+
+impl EgressLink {
+    pub(super) fn new(channel: u32, directed_link: u32, shared: bool) -> EgressLink {
+        EgressLink { channel, link: if shared { directed_link | SHARED } else { directed_link } }
+    }
+
+    pub(super) fn directed_link(self) -> u32 {
+        self.link & !SHARED
+    }
+
+    pub(super) fn is_shared(self) -> bool {
+        self.link & SHARED != 0
+    }
 }
 
 /// A place of the topology, on one cache line.
@@ -135,6 +150,12 @@ pub(super) struct Process<S> {
     /// By directed link: what it does to congestion signals; none where no link does anything.
     #[state(skip)]
     pub(super) signals: Option<Box<[SignalChange]>>,
+    /// Whether packets that arrive are told or changed, see [`Process::note_tellings`].
+    #[state(skip)]
+    pub(super) examines: bool,
+    /// Whether components tell anything: records, or reports to a planner.
+    #[state(skip)]
+    pub(super) drains: bool,
     /// Applications of the node at hand that may have something to send.
     pub(super) eager: Vec<u32>,
 }
@@ -143,16 +164,27 @@ impl<S: Sink> Net<S> {
     /// Puts what a node sends on its link.
     #[inline(always)]
     pub(super) fn transmit(&mut self, now: Time, egress_link: EgressLink, transmit: &mut Transmit) {
-        let EgressLink { channel, directed_link, shared } = egress_link;
-        let packet = &mut transmit.packet;
+        if self.sink.is_watched() || egress_link.is_shared() {
+            self.transmit_unusual(now, egress_link, transmit);
+        } else {
+            let Transmit { joined, end, .. } = *transmit;
+            self.launch(egress_link.link, egress_link.channel, &transmit.packet, joined, end);
+        }
+    }
+
+    /// [`Net::transmit`] where packets are watched, or a queue below NDN comes first. A Data from a content store begins
+    /// its path here; paths are only kept where packets are watched.
+    #[inline(never)]
+    fn transmit_unusual(&mut self, now: Time, egress_link: EgressLink, transmit: &mut Transmit) {
+        let Transmit { joined, start, end, ref mut packet, .. } = *transmit;
         if packet.kind == Kind::Data && packet.has(flags::FROM_CACHE) {
             packet.tag = 0;
         }
-        if shared {
-            self.offer(now, directed_link, channel, *packet);
+        let directed_link = egress_link.directed_link();
+        if egress_link.is_shared() {
+            self.offer(now, directed_link, egress_link.channel, *packet);
         } else {
-            let Transmit { joined, start, end, .. } = *transmit;
-            self.put(now, directed_link, channel, &mut transmit.packet, [joined, start, end]);
+            self.put(now, directed_link, egress_link.channel, packet, [joined, start, end]);
         }
     }
 
@@ -168,12 +200,18 @@ impl<S: Sink> Net<S> {
     }
 
     /// `times` are when the packet joined its queue, and when its transmission starts and ends.
-    #[inline(always)]
+    #[inline]
     pub(super) fn put(&mut self, now: Time, directed_link: u32, channel: u32, packet: &mut Packet, times: [Time; 3]) {
         let [joined, start, end] = times;
         if self.sink.is_watched() {
             self.watch(now, directed_link, channel, packet, joined..start);
         }
+        self.launch(directed_link, channel, packet, joined, end);
+    }
+
+    /// [`Net::put`] of a packet that is not watched.
+    #[inline(always)]
+    fn launch(&mut self, directed_link: u32, channel: u32, packet: &Packet, joined: Time, end: Time) {
         let EngineLink { propagation, source, to, .. } = &mut self.links[directed_link as usize];
         if S::CUT && *to == NONE {
             return self.sink.cross(directed_link, channel, packet, joined, end);
@@ -200,43 +238,40 @@ impl<S: Sink> Net<S> {
 }
 
 impl<S: Sink> Process<S> {
+    /// Notes whether packets are told or changed on arrival, after any of what does that was set.
+    pub(super) fn note_tellings(&mut self) {
+        self.examines = self.net.sink.has_hash() || self.known.is_some() || self.signals.is_some();
+        self.drains = self.trace || self.reports_wanted;
+    }
+
     /// The first packet on a link arrives. The node reads it in place, so that it is not moved.
     pub(super) fn arrival(&mut self, directed_link: u32, source: u32) {
-        let Self { net, places, now, known, signals, .. } = self;
+        let Self { net, places, apps, servers, now, eager, known, signals, examines, dead, .. } = self;
         let EngineLink { to, channel: only, in_face, ref mut propagation, .. } = net.links[directed_link as usize];
-        let place = &mut places[to as usize];
-        let (mut handled, mut frame) = (false, None);
+        let EngineNode { node, egress_links, locals, due, source: own, up, .. } = &mut places[to as usize];
+        let (mut receiver, mut frame) = (None, None);
         if let Some(arrived) = propagation.arrive() {
-            net.sink.arrived(*now, directed_link, &arrived.packet);
             let channel = arrived.channel();
-            let face =
-                || FaceId(if channel == only { in_face } else { net.topology.channels[channel as usize].in_face });
             let packet = &mut arrived.packet;
-            if let Some(signals) = signals
-                && !packet.has(flags::FOREIGN)
-            {
-                signals[directed_link as usize].apply(packet);
+            if *examines {
+                net.sink.arrived(*now, directed_link, packet);
+                let change = signals.as_ref().map(|signals| signals[directed_link as usize]);
+                let known = known.as_ref().filter(|_| node.is_some()).map(|known| known.nodes[to as usize]);
+                change_arriving(packet, change, known);
             }
-            match &mut place.node {
-                Some(node) if place.up && packet.fragment.is_none() => {
-                    if let Some(known) = known {
-                        packet.fields.keep(known.nodes[to as usize]);
-                    }
-                    node.receive(*now, face(), packet);
-                    handled = true;
-                }
-                _ if packet.has(flags::FOREIGN) => frame = Some((channel, *packet)),
-                Some(node) if place.up => {
-                    if net.fragments.complete(*now, channel, to, packet) {
-                        if let Some(known) = known {
-                            packet.fields.keep(known.nodes[to as usize]);
-                        }
-                        node.receive(*now, face(), packet);
-                        handled = true;
+            match node {
+                Some(node) if *up => {
+                    let foreign = packet.has(flags::FOREIGN);
+                    if packet.fragment.is_none() || !foreign && net.fragments.complete(*now, channel, to, packet) {
+                        let several = || net.topology.channels[channel as usize].in_face;
+                        node.receive(*now, FaceId(if channel == only { in_face } else { several() }), packet);
+                        receiver = Some(node);
+                    } else if foreign {
+                        frame = Some((channel, *packet));
                     }
                 }
-                Some(_) => self.dead[to as usize] += 1,
-                None => frame = Some((channel, *packet)),
+                Some(_) if !packet.has(flags::FOREIGN) => dead[to as usize] += 1,
+                _ => frame = Some((channel, *packet)),
             }
         }
         propagation.clear_first();
@@ -244,8 +279,12 @@ impl<S: Sink> Process<S> {
         net.sink.ended();
         debug_assert_eq!(net.schedule.next().1, source, "nothing is scheduled before the arrival is");
         net.schedule.postpone(next);
-        if handled {
-            self.pump_inlined(to);
+        if let Some(node) = receiver {
+            let here = Here { number: to, node, egress_links, locals, due, source: *own };
+            Applications { apps, servers, eager, known }.exchange(*now, net, here);
+            if self.drains {
+                self.drain(to);
+            }
         } else if let Some((channel, packet)) = frame {
             self.switch(to, channel, packet);
         }
@@ -273,65 +312,14 @@ impl<S: Sink> Process<S> {
     /// Moves packets between a node, its links and its applications until nothing moves.
     #[inline(never)]
     pub(super) fn pump(&mut self, number: u32) {
-        self.pump_inlined(number);
-    }
-
-    /// [`Process::pump`], inlined into the usual caller.
-    #[inline(always)]
-    fn pump_inlined(&mut self, number: u32) {
         let Self { net, places, apps, servers, now, eager, known, .. } = self;
-        let now = *now;
-        let place = &mut places[number as usize];
-        let Some(node) = &mut place.node else { return };
-        loop {
-            while let Some(transmit) = node.next_transmit() {
-                let face = transmit.face.index();
-                if let Some(&egress_link) = place.egress_links.get(face) {
-                    net.transmit(now, egress_link, transmit);
-                    continue;
-                }
-                match place.locals[face - place.egress_links.len()] {
-                    Local::Server(server) => {
-                        if transmit.packet.kind == Kind::Interest {
-                            let face = transmit.face;
-                            let mut data = servers[server as usize].answer(now, &transmit.packet);
-                            data.tag = 0;
-                            node.receive(now, face, &mut data);
-                        }
-                    }
-                    Local::App(app) => {
-                        if let Some(known) = known {
-                            transmit.packet.fields.keep(known.apps[app as usize]);
-                        }
-                        if let Some(arrival) = apps[app as usize].handle(now, &transmit.packet) {
-                            net.sink.delivered(now, app, transmit.packet.tag, arrival);
-                            if let Some(ended) = apps[app as usize].flow_set().and_then(FlowSet::take_ended) {
-                                net.sink.flow(now, app, ended);
-                            }
-                        }
-                        if !eager.contains(&app) {
-                            eager.push(app);
-                        }
-                    }
-                }
-            }
-            let Some(consumer) = eager.pop() else { break };
-            let app = &mut apps[consumer as usize];
-            while let Some(mut interest) = app.poll_transmit(now) {
-                net.sink.requested(now, consumer, &interest);
-                if let Some(known) = known {
-                    interest.fields.keep(known.nodes[number as usize]);
-                }
-                node.receive(now, FaceId(app.face), &mut interest);
-            }
-            net.schedule.set(app.source, Due::new(app.due().max(now), EventRank::APPLICATION));
-        }
-        let due = node.poll_timeout().max(now);
-        if due != place.due {
-            place.due = due;
-            net.schedule.set(place.source, Due::new(due, EventRank::TIMEOUT));
-        }
-        if self.trace || self.reports_wanted {
+        let EngineNode { node: Some(node), egress_links, locals, due, source, .. } = &mut places[number as usize]
+        else {
+            return;
+        };
+        let here = Here { number, node, egress_links, locals, due, source: *source };
+        Applications { apps, servers, eager, known }.exchange(*now, net, here);
+        if self.drains {
             self.drain(number);
         }
     }
@@ -362,6 +350,20 @@ impl<S: Sink> Process<S> {
                 apps[app as usize].drain_trace(|event| net.sink.recorded(number, app.into(), &event));
             }
         }
+    }
+}
+
+/// What a link does to the signals of an NDN packet, and which of its fields the node knows where it arrives.
+#[inline(never)]
+fn change_arriving(packet: &mut Packet, change: Option<SignalChange>, known: Option<Slots>) {
+    if packet.has(flags::FOREIGN) {
+        return;
+    }
+    if let Some(change) = change {
+        change.apply(packet);
+    }
+    if let Some(known) = known {
+        packet.fields.keep(known);
     }
 }
 
