@@ -41,6 +41,12 @@ impl InFlight {
         self.channel & !(LOST | COPY)
     }
 
+    /// Whether it is lost, which is noticed where it would have arrived.
+    #[inline(always)]
+    pub fn is_lost(&self) -> bool {
+        self.is(LOST)
+    }
+
     fn is(&self, flag: u32) -> bool {
         self.channel & flag != 0
     }
@@ -255,8 +261,9 @@ impl Propagation {
     }
 
     /// The packet that arrives next, lost or not.
+    #[inline(always)]
     pub fn first(&self) -> Option<&InFlight> {
-        self.ring.get(0)
+        self.ring.first()
     }
 
     /// The packet that arrives now, if it was not lost. It stays in its place until [`Propagation::clear_first`].
@@ -271,8 +278,19 @@ impl Propagation {
         Some(first)
     }
 
+    /// Removes the first packet, which has arrived or was lost: [`Propagation::arrive`] and [`Propagation::clear_first`].
+    #[inline(always)]
+    pub fn pass_first(&mut self, lost: bool) {
+        if lost {
+            self.totals.lost += 1;
+        } else {
+            self.totals.arrived += 1;
+        }
+        self.clear_first();
+    }
+
     /// Removes the packet that has arrived.
-    #[inline]
+    #[inline(always)]
     pub fn clear_first(&mut self) {
         self.ring.remove_first();
         self.next = self.following;

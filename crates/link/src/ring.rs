@@ -56,6 +56,12 @@ impl<T: Copy + Default> Ring<T> {
 
     /// The first entry.
     #[inline(always)]
+    pub(crate) fn first(&self) -> Option<&T> {
+        if self.len > 0 { self.places.get(self.first) } else { None }
+    }
+
+    /// [`Ring::first`], to change it.
+    #[inline(always)]
     pub(crate) fn first_mut(&mut self) -> Option<&mut T> {
         if self.len > 0 { self.places.get_mut(self.first) } else { None }
     }
@@ -122,7 +128,7 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     /// Removes the first entry, if there is one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn remove_first(&mut self) {
         if self.len > 0 {
             self.first = self.after(self.first);

@@ -375,6 +375,7 @@ mod offer;
 
 use counts::Usual;
 use fragments::Cutter;
+pub(crate) use offer::{Offered, Outcome};
 
 #[cfg(test)]
 mod tests {

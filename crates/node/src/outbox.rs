@@ -104,12 +104,6 @@ impl Outbox {
         *self.slot() = transmit;
     }
 
-    /// Whether there is a place to fill without growing.
-    #[inline(always)]
-    pub(crate) fn has_room(&self) -> bool {
-        (self.filled as usize) < self.queue.len()
-    }
-
     /// The next place to fill.
     #[inline(always)]
     fn slot(&mut self) -> &mut Transmit {

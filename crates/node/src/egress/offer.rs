@@ -9,12 +9,32 @@ use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{Discipline, EnqueueEvent, Marker, QueueView, Verdict};
 use ndnweir_core::units::{Bytes, Duration, Time};
 
+/// What became of a packet that was offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It leaves as it is, and was not put into the outbox.
+    Leaves,
+    /// What is to be done was done.
+    Done,
+    /// The same, and [`Egress::due`] may have changed.
+    Due,
+}
+
+/// [`Outcome`], and when the packet has left that [`Outcome::Leaves`]. Returned in two registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Offered(pub(crate) Outcome, pub(crate) Time);
+
+impl Offered {
+    pub(super) const DONE: Offered = Offered(Outcome::Done, Time::NEVER);
+    pub(super) const DUE: Offered = Offered(Outcome::Due, Time::NEVER);
+}
+
 impl Egress {
-    /// A packet is offered. Whether [`Egress::due`] may have changed.
+    /// A packet is offered.
     // Not inlined into the dozen places of the pipelines that send something. It calls nothing but at its end, and loops
     // over nothing: either would cost every packet the registers that are kept over it.
     #[inline(never)]
-    pub(crate) fn offer(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
+    pub(crate) fn offer(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> Offered {
         // One comparison for a face that is down and for a packet that is too large.
         if packet.size >= self.passes {
             return self.offer_unusual(now, packet, out, trace);
@@ -25,13 +45,12 @@ impl Egress {
         if self.busy_until > now || !self.ring.is_empty() || !self.is_ready(packet, out) {
             return self.offer_behind(now, packet, out, trace);
         }
-        self.join_plain(now, packet, out);
-        false
+        self.join_plain(now, packet)
     }
 
     /// [`Egress::offer`] on the plain way, perhaps behind others.
     #[inline(never)]
-    pub(super) fn offer_behind(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
+    pub(super) fn offer_behind(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> Offered {
         while let Some(&waiting) = self.ring.front()
             && waiting.start <= now
         {
@@ -40,22 +59,20 @@ impl Egress {
         if self.ring.len() == self.ring.capacity() || !self.is_ready(packet, out) {
             return self.offer_whole(now, packet, out, trace);
         }
-        self.join_plain(now, packet, out);
-        false
+        self.join_plain(now, packet)
     }
 
-    /// Whether a packet on the plain way fits, its transmission time is known, and all that is needed has room.
+    /// Whether a packet on the plain way fits, its transmission time is known, and nobody keeps account of it.
     #[inline(always)]
     pub(super) fn is_ready(&self, packet: &Packet, out: &Outbox) -> bool {
         let size = packet.size.saturating_add(self.framing);
         self.serial_sizes[usize::from(packet.kind == Kind::Data)] == size
             && self.settled_view().fits(Bytes::new(u64::from(size)))
-            && out.has_room()
             && !out.logs()
     }
 
     #[inline(never)]
-    pub(super) fn offer_whole(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
+    pub(super) fn offer_whole(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> Offered {
         let size = packet.size.saturating_add(self.framing);
         self.count_offered(size);
         out.held(packet.tag);
@@ -68,10 +85,10 @@ impl Egress {
             }
             Way::Eventful => {
                 self.join(now, Packet { size, ..*packet }, out, trace);
-                return true;
+                return Offered::DUE;
             }
         }
-        false
+        Offered::DONE
     }
 
     /// The marker's verdict on a packet that would join and fits.
@@ -89,20 +106,20 @@ impl Egress {
 
     /// [`Egress::join_settled`] with the null marker, for a packet that [is ready](Egress::is_ready).
     #[inline(always)]
-    pub(super) fn join_plain(&mut self, now: Time, packet: &Packet, out: &mut Outbox) {
+    pub(super) fn join_plain(&mut self, now: Time, packet: &Packet) -> Offered {
         let (kind, size) = (packet.kind, packet.size.saturating_add(self.framing));
         self.count_offered(size);
         let start = now.max(self.busy_until);
         let end = start + self.serial_times[usize::from(kind == Kind::Data)];
         self.busy_until = end;
         self.idle = false;
-        out.put(self.face, packet, [now, start, end]);
         if start == now {
             // The next call would find it gone, without a hook being called.
             self.count_departure(kind, size, now, start);
         } else {
             self.wait(SettledPacket { joined: now, start, size, flow: packet.name.flow, kind });
         }
+        Offered(Outcome::Leaves, end)
     }
 
     #[inline(never)]
@@ -140,6 +157,11 @@ impl Egress {
         } else {
             self.wait(SettledPacket { joined: now, start, size, flow: packet.name.flow, kind });
         }
+    }
+
+    /// When the packet starts that was offered last, and [`Outcome::Leaves`].
+    pub(crate) fn last_start(&self) -> Time {
+        self.ring.back().map_or(self.transmission.start, |last| last.start)
     }
 
     /// The queue of the settled driver, see [`Egress::view`].

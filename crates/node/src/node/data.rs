@@ -2,6 +2,7 @@
 
 use super::Node;
 use super::extras::Extras;
+use crate::config::Departure;
 use crate::counters::DropCause;
 use crate::index::Taken;
 use crate::pit::InRecord;
@@ -36,12 +37,13 @@ struct Downstream {
 }
 
 impl Node {
+    /// The departure of a Data that is sent on as the only consequence.
     #[inline(never)]
-    pub(super) fn on_data(&mut self, now: Time, face: FaceId, packet: &mut Packet) {
+    pub(super) fn on_data(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Departure {
         self.counters.data += 1;
         if self.is_down(face) {
             self.drop(DropCause::Down);
-            return;
+            return Departure::NONE;
         }
         let Ok(found) = self.pit.locate(packet.name) else { return self.on_unsolicited(now, face, packet) };
         let Some(prefix) = self.fib.prefix(packet.name.flow) else { return self.on_unsolicited(now, face, packet) };
@@ -53,15 +55,16 @@ impl Node {
             return self.satisfy(now, found, prefix, face, packet);
         };
         self.counters.pending -= 1;
-        if self.may_answer(now, face, &record, expiry) {
-            self.mark_answer(mark, &record, packet);
-            self.emit(now, record.face, packet);
+        if !self.may_answer(now, face, &record, expiry) {
+            return Departure::NONE;
         }
+        self.mark_answer(mark, &record, packet);
+        self.send_off(now, record.face, packet)
     }
 
     /// A Data for an entry of several downstreams, or at a node that has more to do with it than to send it.
     #[inline(never)]
-    fn satisfy(&mut self, now: Time, found: Taken, prefix: PrefixId, face: FaceId, packet: &mut Packet) {
+    fn satisfy(&mut self, now: Time, found: Taken, prefix: PrefixId, face: FaceId, packet: &mut Packet) -> Departure {
         let slot = found.slot;
         let mut rtt = None;
         let before = Extras::WATCHES.and(Extras::COUNTS_FLOWS).and(Extras::STAMPS).and(Extras::ADMITS);
@@ -77,13 +80,15 @@ impl Node {
         }
         self.close(now, slot, ins, face, Outcome::Superseded);
         self.pit.remove_found(found);
+        Departure::NONE
     }
 
     #[inline(never)]
-    fn on_unsolicited(&mut self, now: Time, face: FaceId, packet: &Packet) {
+    fn on_unsolicited(&mut self, now: Time, face: FaceId, packet: &Packet) -> Departure {
         self.counters.unsolicited += 1;
         self.drop(DropCause::Protocol);
         self.notify_unsolicited(now, face, packet);
+        Departure::NONE
     }
 
     /// What may be done with a Data before it is sent: it is shown, stored and stamped. Its round-trip time, see

@@ -3,6 +3,7 @@
 use super::Node;
 use super::extras::Extras;
 use super::send::Sent;
+use crate::config::Departure;
 use crate::counters::DropCause;
 use crate::index::Vacant;
 use crate::pit::Seen;
@@ -15,23 +16,24 @@ use ndnweir_core::strategy::{Arrival, ForwardingDecision, InterestArrival, NextH
 use ndnweir_core::units::{Duration, Time};
 
 impl Node {
+    /// The departure of an Interest that is sent on as the only consequence.
     #[inline(never)]
-    pub(super) fn on_interest(&mut self, now: Time, face: FaceId, packet: &mut Packet) {
+    pub(super) fn on_interest(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Departure {
         self.counters.interests += 1;
         if self.is_down(face) {
             self.counters.down += 1;
             self.drop(DropCause::Down);
-            return;
+            return Departure::NONE;
         }
         if packet.hop_limit == 0 {
             self.counters.hop_limit += 1;
             self.drop(DropCause::Protocol);
-            return;
+            return Departure::NONE;
         }
         packet.hop_limit -= 1;
         let first = Extras::HOST.and(Extras::SHAPES).and(Extras::SERVES);
         if self.extras.any(first) && self.settles(now, face, packet) {
-            return;
+            return Departure::NONE;
         }
         self.pit.reserve();
         match self.pit.find(packet.name) {
@@ -42,20 +44,19 @@ impl Node {
                 } else if let Some(why) = self.pit.rejection(vacant, face, packet.size) {
                     self.reject_new(now, face, packet, why);
                 } else if let Some(prefix) = self.fib.prefix(packet.name.flow) {
-                    match self.usual_hop(prefix, face, packet) {
-                        Some(hop) => {
-                            self.pit.insert_sent(vacant, packet, face, hop, now);
-                            self.counters.pending += 1;
-                            self.emit(now, hop, packet);
-                        }
-                        None => self.begin(now, face, packet, vacant, prefix),
+                    if let Some(hop) = self.usual_hop(prefix, face, packet) {
+                        self.pit.insert_sent(vacant, packet, face, hop, now);
+                        self.counters.pending += 1;
+                        return self.send_off(now, hop, packet);
                     }
+                    self.begin(now, face, packet, vacant, prefix);
                 } else {
                     self.counters.no_prefix += 1;
                     self.send_nack(now, face, packet.nack(NackReason::NoRoute));
                 }
             }
         }
+        Departure::NONE
     }
 
     /// Where a new Interest goes without anyone being asked or told: by the cheapest next hop, as far as it may.

@@ -28,7 +28,7 @@ mod store;
 
 pub use faults::Custom;
 
-use crate::config::{FaceConfig, NodeConfig, Transmit};
+use crate::config::{Departure, FaceConfig, NodeConfig, Transmit};
 use crate::counters::{FaceCounters, NodeCounters};
 use crate::cs::ContentStore;
 use crate::dead::DeadNonces;
@@ -371,10 +371,36 @@ impl Node {
     /// [`Node::handle`] without moving the packet, which is as the node left it afterwards.
     #[inline]
     pub fn receive(&mut self, now: Time, face: FaceId, packet: &mut Packet) {
-        match packet.kind {
+        let departure = self.forward(now, face, packet);
+        if departure.is_some() {
+            self.collect(now, departure, packet);
+        }
+    }
+
+    /// [`Node::receive`] for a driver that itself sends the packet, as it is then, where that is all that follows. Else
+    /// there is no departure, and [`Node::poll_transmit`] has what leaves.
+    #[inline(always)]
+    pub fn forward(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Departure {
+        let departure = match packet.kind {
             Kind::Interest => self.on_interest(now, face, packet),
             Kind::Data => self.on_data(now, face, packet),
-            Kind::Nack => self.on_nack(now, face, *packet),
+            Kind::Nack => {
+                self.on_nack(now, face, *packet);
+                Departure::NONE
+            }
+        };
+        if self.extras.any(Extras::SHAPES.and(Extras::HOLDS)) {
+            self.release_after(now, departure, packet);
+            return Departure::NONE;
+        }
+        departure
+    }
+
+    /// Sends what shapers and the strategy release after a packet.
+    #[inline(never)]
+    fn release_after(&mut self, now: Time, departure: Departure, packet: &Packet) {
+        if departure.is_some() {
+            self.collect(now, departure, packet);
         }
         self.release_held(now);
     }

@@ -2,7 +2,9 @@
 
 use super::Node;
 use super::extras::Extras;
+use crate::config::Departure;
 use crate::counters::DropCause;
+use crate::egress::{Offered, Outcome as Offering};
 use crate::pit::InRecord;
 use crate::strategies::StrategyChoiceId;
 use ndnweir_core::ctx::Ctx;
@@ -164,11 +166,38 @@ impl Node {
     /// Hands a packet to a face's egress.
     #[inline(always)]
     pub(super) fn emit(&mut self, now: Time, face: FaceId, packet: &Packet) {
-        let egress = &mut self.faces[face.index()].egress;
-        if egress.offer(now, packet, &mut self.out, &mut self.trace) {
-            let due = egress.due();
-            self.note_due(face, due);
+        let departure = self.send_off(now, face, packet);
+        if departure.is_some() {
+            self.collect(now, departure, packet);
         }
+    }
+
+    /// [`Node::emit`], but a packet that leaves as it is is not put into the outbox.
+    #[inline(always)]
+    pub(super) fn send_off(&mut self, now: Time, face: FaceId, packet: &Packet) -> Departure {
+        let egress = &mut self.faces[face.index()].egress;
+        let Offered(outcome, end) = egress.offer(now, packet, &mut self.out, &mut self.trace);
+        match outcome {
+            Offering::Leaves => return Departure { face, end },
+            Offering::Done => {}
+            Offering::Due => {
+                let due = egress.due();
+                self.note_due(face, due);
+            }
+        }
+        Departure::NONE
+    }
+
+    /// Puts a packet that leaves into the outbox.
+    #[inline]
+    pub(super) fn collect(&mut self, now: Time, Departure { face, end }: Departure, packet: &Packet) {
+        self.out.put(face, packet, [now, self.last_start(face), end]);
+    }
+
+    /// When the first bit of the packet leaves that departed last by a face.
+    #[inline]
+    pub fn last_start(&self, face: FaceId) -> Time {
+        self.faces.get(face.index()).map_or(Time::NEVER, |face| face.egress.last_start())
     }
 
     /// The link sends a frame of `bytes` of its own before what waits for `face`. Until when that takes.

@@ -64,11 +64,7 @@ impl Applications<'_> {
             }
             net.schedule.set(app.source, Due::new(app.due().max(now), EventRank::APPLICATION));
         }
-        let next = node.poll_timeout().max(now);
-        if next != *due {
-            *due = next;
-            net.schedule.set(source, Due::new(next, EventRank::TIMEOUT));
-        }
+        net.note_timeout(now, node, due, source);
     }
 
     /// A packet reaches a consumer.

@@ -17,7 +17,7 @@ use ndnweir_core::meter::Report;
 use ndnweir_core::packet::{Kind, Packet, flags};
 use ndnweir_core::units::Time;
 use ndnweir_link::{Port, Propagation};
-use ndnweir_node::{Node, Server, Transmit};
+use ndnweir_node::{Departure, Node, Server, Transmit};
 use std::ops::Range;
 
 /// The application of a local face.
@@ -163,29 +163,49 @@ pub(super) struct Process<S> {
 impl<S: Sink> Net<S> {
     /// Puts what a node sends on its link.
     #[inline(always)]
-    pub(super) fn transmit(&mut self, now: Time, egress_link: EgressLink, transmit: &mut Transmit) {
-        if self.sink.is_watched() || egress_link.is_shared() {
-            self.transmit_unusual(now, egress_link, transmit);
+    pub(super) fn transmit(&mut self, now: Time, by: EgressLink, transmit: &mut Transmit) {
+        let Transmit { ref mut packet, joined, start, end, .. } = *transmit;
+        if self.sink.is_watched() || by.is_shared() {
+            self.transmit_unusual(now, by, packet, [joined, start, end]);
         } else {
-            let Transmit { joined, end, .. } = *transmit;
-            self.launch(egress_link.link, egress_link.channel, &transmit.packet, joined, end);
+            self.launch(by.link, by.channel, packet, joined, end);
         }
     }
 
-    /// [`Net::transmit`] where packets are watched, or a queue below NDN comes first. A Data from a content store begins
-    /// its path here; paths are only kept where packets are watched.
+    /// [`Net::transmit`] where packets are watched, or a queue below NDN comes first; `times` as in [`Net::put`]. A Data
+    /// from a content store begins its path here; paths are only kept where packets are watched.
     #[inline(never)]
-    fn transmit_unusual(&mut self, now: Time, egress_link: EgressLink, transmit: &mut Transmit) {
-        let Transmit { joined, start, end, ref mut packet, .. } = *transmit;
+    fn transmit_unusual(&mut self, now: Time, by: EgressLink, packet: &mut Packet, times: [Time; 3]) {
         if packet.kind == Kind::Data && packet.has(flags::FROM_CACHE) {
             packet.tag = 0;
         }
-        let directed_link = egress_link.directed_link();
-        if egress_link.is_shared() {
-            self.offer(now, directed_link, egress_link.channel, *packet);
+        let directed_link = by.directed_link();
+        if by.is_shared() {
+            self.offer(now, directed_link, by.channel, *packet);
         } else {
-            self.put(now, directed_link, egress_link.channel, packet, [joined, start, end]);
+            self.put(now, directed_link, by.channel, packet, times);
         }
+    }
+
+    /// Schedules a node's next timeout.
+    #[inline(always)]
+    pub(super) fn note_timeout(&mut self, now: Time, node: &Node, due: &mut Time, source: u32) {
+        let next = node.poll_timeout().max(now);
+        if next != *due {
+            *due = next;
+            self.schedule.set(source, Due::new(next, EventRank::TIMEOUT));
+        }
+    }
+
+    /// A fragment, or other traffic than NDN, arrives at a node. Whether there is a packet for it, which replaces the
+    /// fragment.
+    #[inline(never)]
+    fn complete(&mut self, now: Time, channel: u32, place: u32, packet: &mut Packet) -> bool {
+        if packet.has(flags::FOREIGN) {
+            self.cross_arrival(now, channel, *packet);
+            return false;
+        }
+        self.fragments.complete(now, channel, place, packet)
     }
 
     /// Hands a packet to a queue below NDN.
@@ -200,7 +220,7 @@ impl<S: Sink> Net<S> {
     }
 
     /// `times` are when the packet joined its queue, and when its transmission starts and ends.
-    #[inline]
+    #[inline(always)]
     pub(super) fn put(&mut self, now: Time, directed_link: u32, channel: u32, packet: &mut Packet, times: [Time; 3]) {
         let [joined, start, end] = times;
         if self.sink.is_watched() {
@@ -244,48 +264,79 @@ impl<S: Sink> Process<S> {
         self.drains = self.trace || self.reports_wanted;
     }
 
-    /// The first packet on a link arrives. The node reads it in place, so that it is not moved.
+    /// The first packet on a link arrives.
     pub(super) fn arrival(&mut self, directed_link: u32, source: u32) {
-        let Self { net, places, apps, servers, now, eager, known, signals, examines, dead, .. } = self;
+        let (now, net) = (self.now, &mut self.net);
         let EngineLink { to, channel: only, in_face, ref mut propagation, .. } = net.links[directed_link as usize];
-        let EngineNode { node, egress_links, locals, due, source: own, up, .. } = &mut places[to as usize];
-        let (mut receiver, mut frame) = (None, None);
-        if let Some(arrived) = propagation.arrive() {
-            let channel = arrived.channel();
-            let packet = &mut arrived.packet;
-            if *examines {
-                net.sink.arrived(*now, directed_link, packet);
-                let change = signals.as_ref().map(|signals| signals[directed_link as usize]);
-                let known = known.as_ref().filter(|_| node.is_some()).map(|known| known.nodes[to as usize]);
-                change_arriving(packet, change, known);
-            }
-            match node {
-                Some(node) if *up => {
-                    let foreign = packet.has(flags::FOREIGN);
-                    if packet.fragment.is_none() || !foreign && net.fragments.complete(*now, channel, to, packet) {
-                        let several = || net.topology.channels[channel as usize].in_face;
-                        node.receive(*now, FaceId(if channel == only { in_face } else { several() }), packet);
-                        receiver = Some(node);
-                    } else if foreign {
-                        frame = Some((channel, *packet));
-                    }
-                }
-                Some(_) if !packet.has(flags::FOREIGN) => dead[to as usize] += 1,
-                _ => frame = Some((channel, *packet)),
-            }
-        }
-        propagation.clear_first();
+        let Some(first) = propagation.first().filter(|first| !first.is_lost()) else {
+            return self.lose_first(directed_link);
+        };
+        let channel = first.channel();
+        let mut packet = first.packet;
+        propagation.pass_first(false);
         let next = next_due(propagation);
         net.sink.ended();
         debug_assert_eq!(net.schedule.next().1, source, "nothing is scheduled before the arrival is");
         net.schedule.postpone(next);
-        if let Some(node) = receiver {
-            let here = Here { number: to, node, egress_links, locals, due, source: *own };
-            Applications { apps, servers, eager, known }.exchange(*now, net, here);
-            if self.drains {
-                self.drain(to);
-            }
-        } else if let Some((channel, packet)) = frame {
+        if self.examines {
+            self.examine(directed_link, to, &mut packet);
+        }
+        let Self { net, places, .. } = self;
+        let EngineNode { node: Some(node), egress_links, due, source, up: true, .. } = &mut places[to as usize] else {
+            return self.arrive_elsewhere(to, channel, packet);
+        };
+        if !packet.fragment.is_none() && !net.complete(now, channel, to, &mut packet) {
+            return;
+        }
+        let face = if channel == only { in_face } else { net.topology.channels[channel as usize].in_face };
+        let Departure { face, end } = node.forward(now, FaceId(face), &mut packet);
+        if face == FaceId::NONE {
+            return self.pump(to);
+        }
+        let by = egress_links[face.index()];
+        if net.sink.is_watched() || by.is_shared() {
+            net.transmit_unusual(now, by, &mut packet, [now, node.last_start(face), end]);
+        } else {
+            net.launch(by.link, by.channel, &packet, now, end);
+        }
+        net.note_timeout(now, node, due, *source);
+        if self.drains {
+            self.drain(to);
+        }
+    }
+
+    /// The first packet on a link was lost.
+    #[inline(never)]
+    fn lose_first(&mut self, directed_link: u32) {
+        let propagation = &mut self.net.links[directed_link as usize].propagation;
+        propagation.pass_first(true);
+        self.net.schedule.postpone(next_due(propagation));
+        self.net.sink.ended();
+    }
+
+    /// What is done with a packet that arrives beside handing it to the node.
+    #[inline(never)]
+    fn examine(&mut self, directed_link: u32, to: u32, packet: &mut Packet) {
+        self.net.sink.arrived(self.now, directed_link, packet);
+        if packet.has(flags::FOREIGN) {
+            return;
+        }
+        if let Some(signals) = &self.signals {
+            signals[directed_link as usize].apply(packet);
+        }
+        if let Some(known) = &self.known
+            && self.places[to as usize].node.is_some()
+        {
+            packet.fields.keep(known.nodes[to as usize]);
+        }
+    }
+
+    /// A packet arrives at a switch, or at a node that does not work.
+    #[inline(never)]
+    fn arrive_elsewhere(&mut self, to: u32, channel: u32, packet: Packet) {
+        if self.places[to as usize].node.is_some() && !packet.has(flags::FOREIGN) {
+            self.dead[to as usize] += 1;
+        } else {
             self.switch(to, channel, packet);
         }
     }
@@ -350,20 +401,6 @@ impl<S: Sink> Process<S> {
                 apps[app as usize].drain_trace(|event| net.sink.recorded(number, app.into(), &event));
             }
         }
-    }
-}
-
-/// What a link does to the signals of an NDN packet, and which of its fields the node knows where it arrives.
-#[inline(never)]
-fn change_arriving(packet: &mut Packet, change: Option<SignalChange>, known: Option<Slots>) {
-    if packet.has(flags::FOREIGN) {
-        return;
-    }
-    if let Some(change) = change {
-        change.apply(packet);
-    }
-    if let Some(known) = known {
-        packet.fields.keep(known);
     }
 }
 
