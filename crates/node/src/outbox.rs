@@ -146,6 +146,12 @@ impl Outbox {
         self.filled -= 1;
     }
 
+    /// Whether nothing waits.
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.taken >= self.filled
+    }
+
     /// The next one, in its place until something is pushed.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<&mut Transmit> {

@@ -70,6 +70,13 @@ impl Egress {
         self.usual.packets[kind as usize] += 1;
     }
 
+    /// A packet passes through without a transmission.
+    #[inline(always)]
+    pub(super) fn count_through(&mut self, kind: Kind, size: u32) {
+        self.count_started(kind, size);
+        self.counters.sojourn_count += 1;
+    }
+
     #[inline(always)]
     pub(super) fn count_offered(&mut self, size: u32) {
         self.usual.offered_packets += 1;

@@ -40,12 +40,24 @@ impl Egress {
             return self.offer_unusual(now, packet, out, trace);
         }
         if self.way != Way::Plain {
-            return self.offer_whole(now, packet, out, trace);
+            return self.offer_otherwise(now, packet, out, trace);
         }
         if self.busy_until > now || !self.ring.is_empty() || !self.is_ready(packet, out) {
             return self.offer_behind(now, packet, out, trace);
         }
         self.join_plain(now, packet)
+    }
+
+    /// [`Egress::offer`] on another way.
+    #[inline(never)]
+    fn offer_otherwise(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> Offered {
+        if self.way != Way::Through || out.logs() {
+            return self.offer_whole(now, packet, out, trace);
+        }
+        let size = packet.size.saturating_add(self.framing);
+        self.count_offered(size);
+        self.count_through(packet.kind, size);
+        Offered(Outcome::Leaves, now)
     }
 
     /// [`Egress::offer`] on the plain way, perhaps behind others.
@@ -79,8 +91,7 @@ impl Egress {
         match self.way {
             Way::Plain | Way::Settled => self.join_settled(now, packet, size, out, trace),
             Way::Through => {
-                self.count_started(packet.kind, size);
-                self.counters.sojourn_count += 1;
+                self.count_through(packet.kind, size);
                 out.stage(self.face, packet, now);
             }
             Way::Eventful => {
@@ -160,8 +171,12 @@ impl Egress {
     }
 
     /// When the packet starts that was offered last, and [`Outcome::Leaves`].
-    pub(crate) fn last_start(&self) -> Time {
-        self.ring.back().map_or(self.transmission.start, |last| last.start)
+    /// `end` is when it has left.
+    pub(crate) fn last_start(&self, end: Time) -> Time {
+        match self.way {
+            Way::Through => end,
+            _ => self.ring.back().map_or(self.transmission.start, |last| last.start),
+        }
     }
 
     /// The queue of the settled driver, see [`Egress::view`].

@@ -411,6 +411,12 @@ impl Node {
         self.out.next().copied()
     }
 
+    /// Whether [`Node::poll_transmit`] has nothing.
+    #[inline]
+    pub fn is_drained(&self) -> bool {
+        self.out.is_empty()
+    }
+
     /// [`Node::poll_transmit`] without moving the packet, which the driver may change.
     #[inline]
     pub fn next_transmit(&mut self) -> Option<&mut Transmit> {

@@ -188,16 +188,16 @@ impl Node {
         Departure::NONE
     }
 
-    /// Puts a packet that leaves into the outbox.
+    /// Puts a packet that [`Node::forward`] gave back with what [`Node::poll_transmit`] gives.
     #[inline]
-    pub(super) fn collect(&mut self, now: Time, Departure { face, end }: Departure, packet: &Packet) {
-        self.out.put(face, packet, [now, self.last_start(face), end]);
+    pub fn collect(&mut self, now: Time, departure: Departure, packet: &Packet) {
+        self.out.put(departure.face, packet, [now, self.last_start(departure), departure.end]);
     }
 
-    /// When the first bit of the packet leaves that departed last by a face.
+    /// When the first bit leaves of the packet that departed last by its face.
     #[inline]
-    pub fn last_start(&self, face: FaceId) -> Time {
-        self.faces.get(face.index()).map_or(Time::NEVER, |face| face.egress.last_start())
+    pub fn last_start(&self, Departure { face, end }: Departure) -> Time {
+        self.faces.get(face.index()).map_or(end, |face| face.egress.last_start(end))
     }
 
     /// The link sends a frame of `bytes` of its own before what waits for `face`. Until when that takes.

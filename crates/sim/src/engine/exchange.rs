@@ -8,7 +8,7 @@ use crate::schedule::{Due, EventRank, Schedule};
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::units::Time;
-use ndnweir_node::{Node, Server};
+use ndnweir_node::{Node, Server, Transmit};
 
 /// A node at work, and what is around it.
 pub(super) struct Here<'a> {
@@ -16,8 +16,21 @@ pub(super) struct Here<'a> {
     pub(super) node: &'a mut Node,
     pub(super) egress_links: &'a [EgressLink],
     pub(super) locals: &'a Vec<Local>,
-    pub(super) due: &'a mut Time,
-    pub(super) source: u32,
+}
+
+impl Here<'_> {
+    /// An application sends a packet to the node, which may send it on.
+    #[inline(always)]
+    fn receive<S: Sink>(&mut self, now: Time, net: &mut Net<S>, face: FaceId, packet: &mut Packet) {
+        let departure = self.node.forward(now, face, packet);
+        if !departure.is_some() {
+            return;
+        }
+        match self.egress_links.get(departure.face.index()) {
+            Some(&by) if self.node.is_drained() => net.depart(now, by, packet, self.node, departure),
+            _ => self.node.collect(now, departure, packet),
+        }
+    }
 }
 
 /// The applications, to be lent beside the network and a node.
@@ -32,25 +45,14 @@ pub(super) struct Applications<'a> {
 impl Applications<'_> {
     /// Moves packets between a node, its links and its applications until nothing moves.
     #[inline(always)]
-    pub(super) fn exchange<S: Sink>(&mut self, now: Time, net: &mut Net<S>, here: Here<'_>) {
-        let Here { number, node, egress_links, locals, due, source } = here;
+    pub(super) fn exchange<S: Sink>(&mut self, now: Time, net: &mut Net<S>, here: &mut Here<'_>) {
         loop {
-            while let Some(transmit) = node.next_transmit() {
-                let face = transmit.face.index();
-                if let Some(&egress_link) = egress_links.get(face) {
-                    net.transmit(now, egress_link, transmit);
-                    continue;
-                }
-                match locals[face - egress_links.len()] {
-                    Local::Server(server) => {
-                        if transmit.packet.kind == Kind::Interest {
-                            let face = transmit.face;
-                            let mut data = self.servers[server as usize].answer(now, &transmit.packet);
-                            data.tag = 0;
-                            node.receive(now, face, &mut data);
-                        }
-                    }
-                    Local::App(app) => self.deliver(now, net, app, &mut transmit.packet),
+            while let Some(transmit) = here.node.next_transmit() {
+                if let Some(&by) = here.egress_links.get(transmit.face.index()) {
+                    net.transmit(now, by, transmit);
+                } else {
+                    let Transmit { face, packet, .. } = *transmit;
+                    self.serve(now, net, here, face, packet);
                 }
             }
             let Some(consumer) = self.eager.pop() else { break };
@@ -58,16 +60,35 @@ impl Applications<'_> {
             while let Some(mut interest) = app.poll_transmit(now) {
                 net.sink.requested(now, consumer, &interest);
                 if let Some(known) = self.known {
-                    interest.fields.keep(known.nodes[number as usize]);
+                    interest.fields.keep(known.nodes[here.number as usize]);
                 }
-                node.receive(now, FaceId(app.face), &mut interest);
+                here.receive(now, net, FaceId(app.face), &mut interest);
             }
             net.schedule.set(app.source, Due::new(app.due().max(now), EventRank::APPLICATION));
         }
-        net.note_timeout(now, node, due, source);
     }
 
-    /// A packet reaches a consumer.
+    /// A packet reaches an application.
+    #[inline]
+    pub(super) fn serve<S: Sink>(
+        &mut self,
+        now: Time,
+        net: &mut Net<S>,
+        here: &mut Here<'_>,
+        face: FaceId,
+        mut packet: Packet,
+    ) {
+        match here.locals[face.index() - here.egress_links.len()] {
+            Local::Server(server) if packet.kind == Kind::Interest => {
+                let mut data = self.servers[server as usize].answer(now, &packet);
+                data.tag = 0;
+                here.receive(now, net, face, &mut data);
+            }
+            Local::Server(_) => {}
+            Local::App(app) => self.deliver(now, net, app, &mut packet),
+        }
+    }
+
     #[inline(always)]
     fn deliver<S: Sink>(&mut self, now: Time, net: &mut Net<S>, number: u32, packet: &mut Packet) {
         let app = &mut self.apps[number as usize];
@@ -80,7 +101,7 @@ impl Applications<'_> {
                 net.sink.flow(now, number, ended);
             }
         }
-        if !self.eager.contains(&number) {
+        if self.eager.is_empty() || !self.eager.contains(&number) {
             self.eager.push(number);
         }
     }

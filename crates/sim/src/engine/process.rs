@@ -161,7 +161,17 @@ pub(super) struct Process<S> {
 }
 
 impl<S: Sink> Net<S> {
-    /// Puts what a node sends on its link.
+    /// Puts what leaves a node as it arrived on its link.
+    #[inline(always)]
+    pub(super) fn depart(&mut self, now: Time, by: EgressLink, packet: &mut Packet, node: &Node, leaves: Departure) {
+        if self.sink.is_watched() || by.is_shared() {
+            self.transmit_unusual(now, by, packet, [now, node.last_start(leaves), leaves.end]);
+        } else {
+            self.launch(by.link, by.channel, packet, now, leaves.end);
+        }
+    }
+
+    /// Puts what waits in a node's outbox on its link.
     #[inline(always)]
     pub(super) fn transmit(&mut self, now: Time, by: EgressLink, transmit: &mut Transmit) {
         let Transmit { ref mut packet, joined, start, end, .. } = *transmit;
@@ -289,16 +299,11 @@ impl<S: Sink> Process<S> {
             return;
         }
         let face = if channel == only { in_face } else { net.topology.channels[channel as usize].in_face };
-        let Departure { face, end } = node.forward(now, FaceId(face), &mut packet);
-        if face == FaceId::NONE {
-            return self.pump(to);
-        }
-        let by = egress_links[face.index()];
-        if net.sink.is_watched() || by.is_shared() {
-            net.transmit_unusual(now, by, &mut packet, [now, node.last_start(face), end]);
-        } else {
-            net.launch(by.link, by.channel, &packet, now, end);
-        }
+        let departure = node.forward(now, FaceId(face), &mut packet);
+        let Some(&by) = egress_links.get(departure.face.index()) else {
+            return self.pump_with(to, Some((departure, packet)));
+        };
+        net.depart(now, by, &mut packet, node, departure);
         net.note_timeout(now, node, due, *source);
         if self.drains {
             self.drain(to);
@@ -361,15 +366,27 @@ impl<S: Sink> Process<S> {
     }
 
     /// Moves packets between a node, its links and its applications until nothing moves.
-    #[inline(never)]
     pub(super) fn pump(&mut self, number: u32) {
+        self.pump_with(number, None);
+    }
+
+    /// [`Process::pump`], beginning with a packet that may leave the node.
+    #[inline(never)]
+    fn pump_with(&mut self, number: u32, first: Option<(Departure, Packet)>) {
         let Self { net, places, apps, servers, now, eager, known, .. } = self;
         let EngineNode { node: Some(node), egress_links, locals, due, source, .. } = &mut places[number as usize]
         else {
             return;
         };
-        let here = Here { number, node, egress_links, locals, due, source: *source };
-        Applications { apps, servers, eager, known }.exchange(*now, net, here);
+        let mut here = Here { number, node, egress_links, locals };
+        let mut applications = Applications { apps, servers, eager, known };
+        if let Some((departure, packet)) = first
+            && departure.is_some()
+        {
+            applications.serve(*now, net, &mut here, departure.face, packet);
+        }
+        applications.exchange(*now, net, &mut here);
+        net.note_timeout(*now, node, due, *source);
         if self.drains {
             self.drain(number);
         }
