@@ -59,12 +59,6 @@ impl Outbox {
         }
     }
 
-    /// Whether uses are logged.
-    #[inline(always)]
-    pub(crate) fn logs(&self) -> bool {
-        self.uses.is_some()
-    }
-
     /// The tag of an Interest that the node makes itself, in place of an earlier one that had `tag`.
     pub(crate) fn tag_of_rebuilt(&self, tag: u32) -> u32 {
         if self.uses.is_some() { NO_PAYLOAD } else { tag }

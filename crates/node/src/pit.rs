@@ -104,7 +104,7 @@ pub(crate) enum Seen {
 
 /// The table.
 #[derive(Clone, Debug, ndnweir_state::State)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct Pit {
     entries: Vec<Entry>,
     free: u32,

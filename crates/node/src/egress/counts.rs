@@ -1,6 +1,6 @@
 //! What an egress counts, and where: what every packet changes lies on one cache line.
 
-use super::{CurrentTransmission, Egress};
+use super::Egress;
 use crate::counters::FaceCounters;
 use ndnweir_core::packet::Kind;
 use ndnweir_core::shaper::PacketCount;
@@ -83,9 +83,15 @@ impl Egress {
         self.usual.offered_bits += u64::from(size) * 8;
     }
 
+    /// A transmission starts.
+    #[inline(always)]
+    pub(super) fn note_transmission(&mut self, start: Time, size: u32) {
+        (self.sent_start, self.sent_size, self.sent_changed) = (start, size, false);
+    }
+
     #[inline(always)]
     pub(super) fn count_departure(&mut self, kind: Kind, size: u32, joined: Time, start: Time) {
-        self.transmission = CurrentTransmission { start, size, changed: false };
+        self.note_transmission(start, size);
         self.count_started(kind, size);
         let sojourn = start.since(joined);
         if sojourn > Duration::ZERO {

@@ -30,7 +30,7 @@ impl Offered {
 }
 
 impl Egress {
-    /// A packet is offered.
+    /// A packet is offered, where uses are not logged.
     // Not inlined into the dozen places of the pipelines that send something. It calls nothing but at its end, and loops
     // over nothing: either would cost every packet the registers that are kept over it.
     #[inline(never)]
@@ -42,16 +42,25 @@ impl Egress {
         if self.way != Way::Plain {
             return self.offer_otherwise(now, packet, out, trace);
         }
-        if self.busy_until > now || !self.ring.is_empty() || !self.is_ready(packet, out) {
+        if self.busy_until > now || self.waits || !self.knows_time(packet) {
             return self.offer_behind(now, packet, out, trace);
         }
         self.join_plain(now, packet)
     }
 
+    /// [`Egress::offer`] where uses are logged: with the same result, but that nothing [leaves](Outcome::Leaves).
+    #[inline(never)]
+    pub(crate) fn offer_logged(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> Offered {
+        if packet.size >= self.passes {
+            return self.offer_unusual(now, packet, out, trace);
+        }
+        self.offer_whole(now, packet, out, trace)
+    }
+
     /// [`Egress::offer`] on another way.
     #[inline(never)]
     fn offer_otherwise(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> Offered {
-        if self.way != Way::Through || out.logs() {
+        if self.way != Way::Through {
             return self.offer_whole(now, packet, out, trace);
         }
         let size = packet.size.saturating_add(self.framing);
@@ -68,19 +77,17 @@ impl Egress {
         {
             self.begin(waiting);
         }
-        if self.ring.len() == self.ring.capacity() || !self.is_ready(packet, out) {
+        let fits = self.settled_view().fits(Bytes::new(u64::from(packet.size.saturating_add(self.framing))));
+        if self.ring.len() == self.ring.capacity() || !fits || !self.knows_time(packet) {
             return self.offer_whole(now, packet, out, trace);
         }
         self.join_plain(now, packet)
     }
 
-    /// Whether a packet on the plain way fits, its transmission time is known, and nobody keeps account of it.
+    /// Whether the transmission time of a packet is known.
     #[inline(always)]
-    pub(super) fn is_ready(&self, packet: &Packet, out: &Outbox) -> bool {
-        let size = packet.size.saturating_add(self.framing);
-        self.serial_sizes[usize::from(packet.kind == Kind::Data)] == size
-            && self.settled_view().fits(Bytes::new(u64::from(size)))
-            && !out.logs()
+    pub(super) fn knows_time(&self, packet: &Packet) -> bool {
+        self.serial_sizes[usize::from(packet.kind == Kind::Data)] == packet.size.saturating_add(self.framing)
     }
 
     #[inline(never)]
@@ -115,7 +122,7 @@ impl Egress {
         self.parts.marker.stamp(packet, &mut ctx);
     }
 
-    /// [`Egress::join_settled`] with the null marker, for a packet that [is ready](Egress::is_ready).
+    /// [`Egress::join_settled`] with the null marker, for a packet that fits and whose transmission time is known.
     #[inline(always)]
     pub(super) fn join_plain(&mut self, now: Time, packet: &Packet) -> Offered {
         let (kind, size) = (packet.kind, packet.size.saturating_add(self.framing));
@@ -175,7 +182,7 @@ impl Egress {
     pub(crate) fn last_start(&self, end: Time) -> Time {
         match self.way {
             Way::Through => end,
-            _ => self.ring.back().map_or(self.transmission.start, |last| last.start),
+            _ => self.ring.back().map_or(self.sent_start, |last| last.start),
         }
     }
 
@@ -204,6 +211,7 @@ impl Egress {
         self.data += u32::from(packet.kind == Kind::Data);
         grow_queue(&mut self.ring);
         self.ring.push_back(packet);
+        self.waits = true;
     }
 
     /// The first that waits starts its transmission.
@@ -225,6 +233,7 @@ impl Egress {
     #[inline(always)]
     pub(super) fn leave_ring(&mut self, waiting: SettledPacket) {
         self.ring.pop_front();
+        self.waits = !self.ring.is_empty();
         self.ring_bytes = self.ring_bytes - Bytes::new(u64::from(waiting.size));
         self.data -= u32::from(waiting.kind == Kind::Data);
     }

@@ -40,7 +40,7 @@ impl Node {
     /// The departure of a Data that is sent on as the only consequence.
     #[inline(never)]
     pub(super) fn on_data(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Departure {
-        self.counters.data += 1;
+        self.usual.data += 1;
         if self.is_down(face) {
             self.drop(DropCause::Down);
             return Departure::NONE;
@@ -54,7 +54,7 @@ impl Node {
         let Some((record, expiry, mark)) = self.pit.take_lone(found) else {
             return self.satisfy(now, found, prefix, face, packet);
         };
-        self.counters.pending -= 1;
+        self.usual.pending -= 1;
         if !self.may_answer(now, face, &record, expiry) {
             return Departure::NONE;
         }
@@ -120,7 +120,7 @@ impl Node {
             self.counters.expired += 1;
             return false;
         }
-        self.counters.answered += 1;
+        self.usual.answered += 1;
         // The upstream has it.
         record.face != face
     }

@@ -19,7 +19,7 @@ impl Node {
     /// The departure of an Interest that is sent on as the only consequence.
     #[inline(never)]
     pub(super) fn on_interest(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Departure {
-        self.counters.interests += 1;
+        self.usual.interests += 1;
         if self.is_down(face) {
             self.counters.down += 1;
             self.drop(DropCause::Down);
@@ -46,7 +46,7 @@ impl Node {
                 } else if let Some(prefix) = self.fib.prefix(packet.name.flow) {
                     if let Some(hop) = self.usual_hop(prefix, face, packet) {
                         self.pit.insert_sent(vacant, packet, face, hop, now);
-                        self.counters.pending += 1;
+                        self.usual.pending += 1;
                         return self.send_off(now, hop, packet);
                     }
                     self.begin(now, face, packet, vacant, prefix);
@@ -72,7 +72,7 @@ impl Node {
     #[inline(never)]
     fn begin(&mut self, now: Time, face: FaceId, packet: &Packet, vacant: Vacant, prefix: PrefixId) {
         let slot = self.pit.insert(vacant, packet, face, now);
-        self.counters.pending += 1;
+        self.usual.pending += 1;
         if self.extras.any(Extras::SEVERAL.and(Extras::LOGS).and(Extras::COUNTS_FLOWS)) {
             self.note_pending(slot, face, packet.name);
         }
@@ -165,7 +165,7 @@ impl Node {
             self.counters.retransmitted += 1;
         } else {
             self.counters.aggregated += 1;
-            self.counters.pending += 1;
+            self.usual.pending += 1;
             if self.counts_flows() {
                 self.faces[face.index()].flows.add(packet.name.flow);
             }

@@ -89,7 +89,16 @@ impl Plan {
     }
 }
 
-/// One NDN node. What every packet needs comes first, side by side.
+/// What every packet counts, of [`NodeCounters`].
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
+struct Usual {
+    interests: u64,
+    data: u64,
+    answered: u64,
+    pending: u64,
+}
+
+/// One NDN node. What every packet needs comes first, side by side: up to the PIT in two cache lines.
 #[derive(ndnweir_state::State)]
 #[repr(C, align(64))]
 pub struct Node {
@@ -100,8 +109,10 @@ pub struct Node {
     extras: Extras,
     interest_marks: InterestMarks,
     fib: Fib,
-    out: Outbox,
+    usual: Usual,
     pit: Pit,
+    out: Outbox,
+    /// But for [`Usual`].
     counters: NodeCounters,
     trace: Trace,
     choice: ForwardingDecision,
@@ -169,6 +180,7 @@ impl Node {
             nonces: plan.stream(streams::NONCE, 0),
             trace: Trace::new(config.trace),
             out: Outbox::default(),
+            usual: Usual::default(),
             counters: NodeCounters::default(),
             layout: config.layout.clone(),
             interest_marks: config.scheme.interest_marks,
@@ -531,7 +543,9 @@ impl Node {
     pub fn counters(&self) -> NodeCounters {
         let held = self.faces.iter().map(|face| u64::from(face.shaper.held())).sum();
         let (pit, pit_peak) = (self.pit.len() as u64, self.pit.peak() as u64);
-        NodeCounters { pit, pit_peak, cache: self.cs.len() as u64, held, ..self.counters }
+        let Usual { interests, data, answered, pending } = self.usual;
+        let cache = self.cs.len() as u64;
+        NodeCounters { interests, data, answered, pending, pit, pit_peak, cache, held, ..self.counters }
     }
 
     /// Bytes of memory the PIT uses, with its timers and index.

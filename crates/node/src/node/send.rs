@@ -166,22 +166,33 @@ impl Node {
     /// Hands a packet to a face's egress.
     #[inline(always)]
     pub(super) fn emit(&mut self, now: Time, face: FaceId, packet: &Packet) {
-        let departure = self.send_off(now, face, packet);
+        let egress = &mut self.faces[face.index()].egress;
+        let offered = match self.extras.any(Extras::LOGS) {
+            true => egress.offer_logged(now, packet, &mut self.out, &mut self.trace),
+            false => egress.offer(now, packet, &mut self.out, &mut self.trace),
+        };
+        let departure = self.departure(face, offered);
         if departure.is_some() {
             self.collect(now, departure, packet);
         }
     }
 
-    /// [`Node::emit`], but a packet that leaves as it is is not put into the outbox.
+    /// [`Node::emit`] where uses are not logged, but a packet that leaves as it is is not put into the outbox.
     #[inline(always)]
     pub(super) fn send_off(&mut self, now: Time, face: FaceId, packet: &Packet) -> Departure {
         let egress = &mut self.faces[face.index()].egress;
-        let Offered(outcome, end) = egress.offer(now, packet, &mut self.out, &mut self.trace);
+        let offered = egress.offer(now, packet, &mut self.out, &mut self.trace);
+        self.departure(face, offered)
+    }
+
+    /// What follows from an offer to a face's egress.
+    #[inline(always)]
+    fn departure(&mut self, face: FaceId, Offered(outcome, end): Offered) -> Departure {
         match outcome {
             Offering::Leaves => return Departure { face, end },
             Offering::Done => {}
             Offering::Due => {
-                let due = egress.due();
+                let due = self.faces[face.index()].egress.due();
                 self.note_due(face, due);
             }
         }
@@ -248,7 +259,7 @@ impl Node {
             return;
         }
         let Some(record) = self.pit.leave(slot, face, now) else { return };
-        self.counters.pending -= 1;
+        self.usual.pending -= 1;
         if self.counts_flows() {
             self.faces[face.index()].flows.remove(cause.name.flow);
         }
@@ -314,7 +325,7 @@ impl Node {
     /// out-record, except `answered`.
     #[inline(always)]
     pub(super) fn close(&mut self, now: Time, slot: u32, ins: usize, answered: FaceId, outcome: Outcome) {
-        self.counters.pending -= ins as u64;
+        self.usual.pending -= ins as u64;
         if self.extras.any(Extras::SEVERAL.and(Extras::LOGS).and(Extras::COUNTS_FLOWS)) {
             self.note_closed(now, slot, answered, outcome);
         }

@@ -51,8 +51,8 @@ impl Applications<'_> {
                 if let Some(&by) = here.egress_links.get(transmit.face.index()) {
                     net.transmit(now, by, transmit);
                 } else {
-                    let Transmit { face, packet, .. } = *transmit;
-                    self.serve(now, net, here, face, packet);
+                    let Transmit { face, mut packet, .. } = *transmit;
+                    self.serve(now, net, here, face, &mut packet);
                 }
             }
             let Some(consumer) = self.eager.pop() else { break };
@@ -76,16 +76,16 @@ impl Applications<'_> {
         net: &mut Net<S>,
         here: &mut Here<'_>,
         face: FaceId,
-        mut packet: Packet,
+        packet: &mut Packet,
     ) {
         match here.locals[face.index() - here.egress_links.len()] {
             Local::Server(server) if packet.kind == Kind::Interest => {
-                let mut data = self.servers[server as usize].answer(now, &packet);
+                let mut data = self.servers[server as usize].answer(now, packet);
                 data.tag = 0;
                 here.receive(now, net, face, &mut data);
             }
             Local::Server(_) => {}
-            Local::App(app) => self.deliver(now, net, app, &mut packet),
+            Local::App(app) => self.deliver(now, net, app, packet),
         }
     }
 

@@ -79,18 +79,19 @@ pub(super) struct EngineNode {
 
 const _: () = assert!(size_of::<EngineNode>() == 64);
 
-/// A directed link with what is needed of it for every packet, side by side in as few cache lines as it takes.
+/// A directed link with what is needed of it for every packet: for one that arrives on the first cache line, for one that
+/// is sent on the second as well.
 #[derive(ndnweir_state::State)]
 #[repr(C, align(64))]
 pub(super) struct EngineLink {
     /// Where it ends.
     pub(super) to: u32,
-    /// The source of its arrivals.
-    pub(super) source: u32,
     /// Its only channel, and the face by which that is received; [`NONE`] where it has several or none.
     pub(super) channel: u32,
     pub(super) in_face: u16,
     pub(super) propagation: Propagation,
+    /// The source of its arrivals.
+    pub(super) source: u32,
 }
 
 /// Everything except nodes and applications, so that these can be borrowed while it changes.
@@ -283,8 +284,7 @@ impl<S: Sink> Process<S> {
         };
         let channel = first.channel();
         let mut packet = first.packet;
-        propagation.pass_first(false);
-        let next = next_due(propagation);
+        let next = due(propagation.pass_first(false));
         net.sink.ended();
         debug_assert_eq!(net.schedule.next().1, source, "nothing is scheduled before the arrival is");
         net.schedule.postpone(next);
@@ -301,7 +301,7 @@ impl<S: Sink> Process<S> {
         let face = if channel == only { in_face } else { net.topology.channels[channel as usize].in_face };
         let departure = node.forward(now, FaceId(face), &mut packet);
         let Some(&by) = egress_links.get(departure.face.index()) else {
-            return self.pump_with(to, Some((departure, packet)));
+            return self.pump_with(to, departure, &mut packet);
         };
         net.depart(now, by, &mut packet, node, departure);
         net.note_timeout(now, node, due, *source);
@@ -314,8 +314,8 @@ impl<S: Sink> Process<S> {
     #[inline(never)]
     fn lose_first(&mut self, directed_link: u32) {
         let propagation = &mut self.net.links[directed_link as usize].propagation;
-        propagation.pass_first(true);
-        self.net.schedule.postpone(next_due(propagation));
+        let next = due(propagation.pass_first(true));
+        self.net.schedule.postpone(next);
         self.net.sink.ended();
     }
 
@@ -367,12 +367,12 @@ impl<S: Sink> Process<S> {
 
     /// Moves packets between a node, its links and its applications until nothing moves.
     pub(super) fn pump(&mut self, number: u32) {
-        self.pump_with(number, None);
+        self.pump_with(number, Departure::NONE, &mut Packet::default());
     }
 
     /// [`Process::pump`], beginning with a packet that may leave the node.
     #[inline(never)]
-    fn pump_with(&mut self, number: u32, first: Option<(Departure, Packet)>) {
+    fn pump_with(&mut self, number: u32, first: Departure, packet: &mut Packet) {
         let Self { net, places, apps, servers, now, eager, known, .. } = self;
         let EngineNode { node: Some(node), egress_links, locals, due, source, .. } = &mut places[number as usize]
         else {
@@ -380,10 +380,8 @@ impl<S: Sink> Process<S> {
         };
         let mut here = Here { number, node, egress_links, locals };
         let mut applications = Applications { apps, servers, eager, known };
-        if let Some((departure, packet)) = first
-            && departure.is_some()
-        {
-            applications.serve(*now, net, &mut here, departure.face, packet);
+        if first.is_some() {
+            applications.serve(*now, net, &mut here, first.face, packet);
         }
         applications.exchange(*now, net, &mut here);
         net.note_timeout(*now, node, due, *source);
@@ -424,5 +422,11 @@ impl<S: Sink> Process<S> {
 /// The next arrival of a link.
 #[inline(always)]
 pub(super) fn next_due(propagation: &Propagation) -> Due {
-    Due::new(propagation.next_arrival(), EventRank::arrival(propagation.next_age()))
+    due((propagation.next_arrival(), propagation.next_age()))
+}
+
+/// An arrival, with the packet's age.
+#[inline(always)]
+fn due((arrival, age): (Time, u32)) -> Due {
+    Due::new(arrival, EventRank::arrival(age))
 }
