@@ -79,7 +79,7 @@ struct Left {
 #[derive(ndnweir_state::State)]
 #[repr(C, align(64))]
 pub(crate) struct Egress {
-    /// Smaller packets leave whole, and fit into a queue in which nothing waits; none do while it is down.
+    /// Smaller packets leave whole, and fit into the queue, if there is one, when nothing waits; none do while it is down.
     passes: u32,
     framing: u32,
     /// When the transmission in flight, and all that were handed out, will have ended.
@@ -171,12 +171,16 @@ impl Egress {
             dropped: Vec::new(),
             counters: FaceCounters::default(),
         };
-        egress.way = egress.find_way();
-        egress.passes = egress.find_passes();
+        egress.derive();
         egress
     }
 
-    /// After any change of what it depends on.
+    /// After any change of what the way and [`Egress::passes`] depend on.
+    fn derive(&mut self) {
+        self.way = self.find_way();
+        self.passes = self.find_passes();
+    }
+
     fn find_way(&self) -> Way {
         match self.rate {
             None => Way::Through,
@@ -187,16 +191,11 @@ impl Egress {
         }
     }
 
-    /// See [`Egress::passes`]; after any change of what it depends on.
     fn find_passes(&self) -> u32 {
         let fit = match self.limit {
-            Limit::Packets(limit) => {
-                if limit > 0 {
-                    u32::MAX
-                } else {
-                    0
-                }
-            }
+            _ if self.way == Way::Through => u32::MAX,
+            Limit::Packets(0) => 0,
+            Limit::Packets(_) => u32::MAX,
             Limit::Bytes(limit) => {
                 let most = u32::try_from(limit.get()).unwrap_or(u32::MAX);
                 most.checked_sub(self.framing).map_or(0, |most| most.saturating_add(1))

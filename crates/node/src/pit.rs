@@ -109,6 +109,9 @@ pub(crate) struct Pit {
     entries: Vec<Entry>,
     free: u32,
     with_fields: bool,
+    /// Fewer entries than these may have one more with nothing to be looked at: neither the limit nor the index is full, and
+    /// nothing is special.
+    room: usize,
     /// There is more to do for an entry than to keep it: its header fields, or its face's share.
     special: bool,
     /// The reach of the last Interest that left, and its lifetime: usually that of the next.
@@ -128,7 +131,8 @@ pub(crate) struct Pit {
 
 impl Pit {
     pub(crate) fn new(limit: usize, with_fields: bool) -> Pit {
-        Pit {
+        let mut pit = Pit {
+            room: 0,
             shares: None,
             entries: Vec::new(),
             index: Index::new(),
@@ -142,7 +146,20 @@ impl Pit {
             peak: 0,
             reach: (Reach::of_lifetime(&Packet::default()), 0),
             limit: limit.min(MAX_TIMERS).min(MAX_SLOTS),
-        }
+        };
+        pit.find_room();
+        pit
+    }
+
+    /// After any change of what it depends on.
+    fn find_room(&mut self) {
+        self.room = if self.special { 0 } else { self.limit.min(self.index.room()) };
+    }
+
+    /// Whether a new entry may be made by [`Pit::insert_sent`], with no call of [`Pit::reserve`] and [`Pit::rejection`].
+    #[inline(always)]
+    pub(crate) fn has_room(&self) -> bool {
+        self.index.len() < self.room
     }
 
     /// Entries.
@@ -159,6 +176,7 @@ impl Pit {
     pub(crate) fn share(&mut self, limits: ShareLimits) {
         self.shares = Some(Box::new(Shares::new(limits)));
         self.special = true;
+        self.find_room();
     }
 
     /// Sets whose share a face has.
@@ -176,6 +194,7 @@ impl Pit {
     /// From now on entries keep header fields.
     pub(crate) fn carry_fields(&mut self) {
         (self.with_fields, self.special) = (true, true);
+        self.find_room();
         self.fields.resize(self.entries.len(), Fields::default());
     }
 
@@ -211,6 +230,7 @@ impl Pit {
     #[inline]
     pub(crate) fn reserve(&mut self) {
         self.index.reserve();
+        self.find_room();
     }
 
     /// The slot of a name, or where it would go.
@@ -228,15 +248,20 @@ impl Pit {
     /// A new entry for an Interest from `face`.
     #[inline(always)]
     pub(crate) fn insert(&mut self, vacant: Vacant, packet: &Packet, face: FaceId, now: Time) -> u32 {
-        self.begin(vacant, packet, face, now, (0, NOT_SENT, Reach::NONE))
+        let slot = self.begin(vacant, packet, face, now, (0, NOT_SENT, Reach::NONE));
+        if self.special {
+            self.note_inserted(slot, packet, face);
+        }
+        slot
     }
 
-    /// A new entry for an Interest from `face` that leaves by `to` at once: [`Pit::insert`] and [`Pit::record_sent`].
+    /// A new entry, for which [there is room](Pit::has_room), of an Interest from `face` that leaves by `to` at once:
+    /// [`Pit::insert`] and [`Pit::record_sent`].
     #[inline(always)]
-    pub(crate) fn insert_sent(&mut self, vacant: Vacant, packet: &Packet, face: FaceId, to: FaceId, now: Time) -> u32 {
+    pub(crate) fn insert_sent(&mut self, vacant: Vacant, packet: &Packet, face: FaceId, to: FaceId, now: Time) {
         let out = OutRecord { sent: now, nonce: packet.nonce, face: to, nacked: None, sends: 1 };
         let reach = self.reach_of(packet);
-        self.begin(vacant, packet, face, now, (1, out, reach))
+        self.begin(vacant, packet, face, now, (1, out, reach));
     }
 
     /// A new entry with what was sent for it.
@@ -260,9 +285,6 @@ impl Pit {
         self.free = place.spill;
         let (name, first) = (packet.name, InRecord::of(packet, face, now));
         *place = Entry { name, timer, first, out, spill: NIL, mark: 0, note: 0, records, reach };
-        if self.special {
-            self.note_inserted(slot, packet, face);
-        }
         slot
     }
 

@@ -28,7 +28,7 @@ impl Egress {
         let former = std::mem::replace(&mut self.rate, rate);
         self.trace = None;
         self.serial_sizes = [0; 2];
-        self.way = self.find_way();
+        self.derive();
         if self.idle {
             return;
         }
@@ -60,7 +60,7 @@ impl Egress {
     pub(crate) fn set_up(&mut self, now: Time, up: bool, out: &mut Outbox, trace: &mut Trace) -> usize {
         let lost = if up { 0 } else { self.flush(now, out, trace) };
         self.up = up;
-        self.passes = self.find_passes();
+        self.derive();
         lost
     }
 
@@ -119,6 +119,6 @@ impl Egress {
         self.stamps = self.parts.marker.stamps();
         self.quiet = !self.parts.marker.watches_departures();
         self.settled = !self.force_events && self.parts.is_predictable();
-        self.way = self.find_way();
+        self.derive();
     }
 }

@@ -62,7 +62,7 @@ impl Egress {
     /// The largest frame from now on; what waits counts as it did when it joined.
     pub(crate) fn set_mtu(&mut self, mtu: Bytes) {
         self.cutter = Cutter { sequence: self.cutter.sequence, ..Cutter::new(Some(mtu), self.cutter.below) };
-        self.passes = self.find_passes();
+        self.derive();
     }
 
     /// Drops what was offered before it joins the queue.

@@ -49,11 +49,12 @@ impl Extras {
         self.0 & of.0 != 0
     }
 
-    /// Whether a new Interest goes to the cheapest next hop without any account being kept of it.
+    /// Whether a new Interest goes to the cheapest next hop with nothing else to be done or looked at.
     #[inline(always)]
     pub(super) const fn send_at_once(self) -> bool {
+        let before = Extras::HOST.and(Extras::SERVES).and(Extras::DOWN).and(Extras::DEAD);
         let told = Extras::LOGS.and(Extras::SEVERAL).and(Extras::COUNTS_FLOWS);
-        self.0 & Extras::CHEAPEST.and(told).0 == Extras::CHEAPEST.0
+        self.0 & Extras::CHEAPEST.and(before).and(told).0 == Extras::CHEAPEST.0
     }
 
     /// Notes whether there are these.

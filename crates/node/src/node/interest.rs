@@ -19,21 +19,56 @@ impl Node {
     /// The departure of an Interest that is sent on as the only consequence.
     #[inline(never)]
     pub(super) fn on_interest(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Departure {
+        if self.extras.send_at_once() && self.pit.has_room() && packet.mark == 0 && packet.hop_limit > 1 {
+            match self.pit.find(packet.name) {
+                Ok(slot) if face.index() < self.faces.len() => {
+                    self.usual.interests += 1;
+                    packet.hop_limit -= 1;
+                    self.on_pending(now, face, packet, slot);
+                    return Departure::NONE;
+                }
+                Ok(_) => {}
+                Err(vacant) => {
+                    if let Some(hop) = self.usual_hop(face, packet) {
+                        self.usual.interests += 1;
+                        packet.hop_limit -= 1;
+                        self.pit.insert_sent(vacant, packet, face, hop, now);
+                        self.usual.pending += 1;
+                        return self.send_off(now, hop, packet);
+                    }
+                }
+            }
+        }
+        self.on_other_interest(now, face, packet);
+        Departure::NONE
+    }
+
+    /// Where a new Interest goes that is sent without anyone being asked or told: by the cheapest next hop.
+    #[inline(always)]
+    fn usual_hop(&self, face: FaceId, packet: &Packet) -> Option<FaceId> {
+        let prefix = self.fib.prefix(packet.name.flow)?;
+        let exist = |hop: &FaceId| hop.index() < self.faces.len() && face.index() < self.faces.len();
+        self.fib.cheapest(prefix).filter(|hop| *hop != face && exist(hop))
+    }
+
+    /// An Interest with which more is to be done, or may be.
+    #[inline(never)]
+    fn on_other_interest(&mut self, now: Time, face: FaceId, packet: &mut Packet) {
         self.usual.interests += 1;
         if self.is_down(face) {
             self.counters.down += 1;
             self.drop(DropCause::Down);
-            return Departure::NONE;
+            return;
         }
         if packet.hop_limit == 0 {
             self.counters.hop_limit += 1;
             self.drop(DropCause::Protocol);
-            return Departure::NONE;
+            return;
         }
         packet.hop_limit -= 1;
         let first = Extras::HOST.and(Extras::SHAPES).and(Extras::SERVES);
         if self.extras.any(first) && self.settles(now, face, packet) {
-            return Departure::NONE;
+            return;
         }
         self.pit.reserve();
         match self.pit.find(packet.name) {
@@ -44,11 +79,6 @@ impl Node {
                 } else if let Some(why) = self.pit.rejection(vacant, face, packet.size) {
                     self.reject_new(now, face, packet, why);
                 } else if let Some(prefix) = self.fib.prefix(packet.name.flow) {
-                    if let Some(hop) = self.usual_hop(prefix, face, packet) {
-                        self.pit.insert_sent(vacant, packet, face, hop, now);
-                        self.usual.pending += 1;
-                        return self.send_off(now, hop, packet);
-                    }
                     self.begin(now, face, packet, vacant, prefix);
                 } else {
                     self.counters.no_prefix += 1;
@@ -56,20 +86,10 @@ impl Node {
                 }
             }
         }
-        Departure::NONE
-    }
-
-    /// Where a new Interest goes without anyone being asked or told: by the cheapest next hop, as far as it may.
-    #[inline(always)]
-    fn usual_hop(&self, prefix: PrefixId, face: FaceId, packet: &Packet) -> Option<FaceId> {
-        if !self.extras.send_at_once() || packet.mark > 0 || packet.hop_limit == 0 {
-            return None;
-        }
-        self.fib.cheapest(prefix).filter(|hop| *hop != face && hop.index() < self.faces.len())
     }
 
     /// An Interest that is new here.
-    #[inline(never)]
+    #[inline(always)]
     fn begin(&mut self, now: Time, face: FaceId, packet: &Packet, vacant: Vacant, prefix: PrefixId) {
         let slot = self.pit.insert(vacant, packet, face, now);
         self.usual.pending += 1;
