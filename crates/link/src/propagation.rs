@@ -300,6 +300,9 @@ impl Propagation {
     pub fn clear_first(&mut self) {
         self.ring.remove_first();
         self.read_second();
+        if self.following == Time::NEVER {
+            self.ring.relax();
+        }
     }
 
     /// Gives the last packets sent new departures; `departures` are (start, end) of the latest of them, oldest first.
