@@ -121,6 +121,9 @@ pub struct Propagation {
 const STREAM: u64 = 0x6c69_6e6b;
 
 impl Propagation {
+    /// The bytes of it that a packet needs that arrives.
+    pub const FOR_ARRIVALS: usize = std::mem::offset_of!(Propagation, last_arrival);
+
     /// An empty one.
     pub fn new(delay: Duration, impairment: Impairment, seed: u64, directed_link: u32) -> Propagation {
         Propagation {

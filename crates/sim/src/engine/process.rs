@@ -94,6 +94,8 @@ pub(super) struct EngineLink {
     pub(super) source: u32,
 }
 
+const _: () = assert!(std::mem::offset_of!(EngineLink, propagation) + Propagation::FOR_ARRIVALS == 64);
+
 /// Everything except nodes and applications, so that these can be borrowed while it changes.
 #[derive(ndnweir_state::State)]
 pub(super) struct Net<S> {
