@@ -39,8 +39,10 @@ impl Egress {
         if packet.size >= self.passes {
             return self.offer_unusual(now, packet, out, trace);
         }
-        if self.way != Way::Plain {
-            return self.offer_otherwise(now, packet, out, trace);
+        match self.way {
+            Way::Plain => {}
+            Way::Through => return self.pass_through(now, packet),
+            Way::Settled | Way::Eventful => return self.offer_whole(now, packet, out, trace),
         }
         if self.busy_until > now || self.waits || !self.knows_time(packet) {
             return self.offer_behind(now, packet, out, trace);
@@ -57,12 +59,9 @@ impl Egress {
         self.offer_whole(now, packet, out, trace)
     }
 
-    /// [`Egress::offer`] on another way.
+    /// [`Egress::offer`] where there is no queue.
     #[inline(never)]
-    fn offer_otherwise(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> Offered {
-        if self.way != Way::Through {
-            return self.offer_whole(now, packet, out, trace);
-        }
+    fn pass_through(&mut self, now: Time, packet: &Packet) -> Offered {
         let size = packet.size.saturating_add(self.framing);
         self.count_offered(size);
         self.count_through(packet.kind, size);

@@ -4,7 +4,6 @@ use super::Node;
 use super::extras::Extras;
 use crate::config::Departure;
 use crate::counters::DropCause;
-use crate::index::Taken;
 use crate::pit::InRecord;
 use ndnweir_core::ctx::Ctx;
 use ndnweir_core::fields::Fields;
@@ -37,9 +36,28 @@ struct Downstream {
 }
 
 impl Node {
-    /// The departure of a Data that is sent on as the only consequence.
+    /// The departure of a Data that is sent on as the only consequence, at a node that only sends them.
     #[inline(never)]
     pub(super) fn on_data(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Departure {
+        if face.index() < self.faces.len()
+            && let Ok(found) = self.pit.locate(packet.name)
+            && self.fib.prefix(packet.name.flow).is_some()
+            && let Some((record, expiry, mark)) = self.pit.take_lone(found)
+        {
+            self.usual.data += 1;
+            self.usual.pending -= 1;
+            if !self.may_answer(now, face, &record, expiry) {
+                return Departure::NONE;
+            }
+            self.mark_answer(mark, &record, packet);
+            return self.send_off(now, record.face, packet);
+        }
+        self.on_other_data(now, face, packet)
+    }
+
+    /// A Data that nobody waits for or several do, or at a node that has more to do with it than to send it.
+    #[inline(never)]
+    pub(super) fn on_other_data(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Departure {
         self.usual.data += 1;
         if self.is_down(face) {
             self.drop(DropCause::Down);
@@ -47,40 +65,36 @@ impl Node {
         }
         let Ok(found) = self.pit.locate(packet.name) else { return self.on_unsolicited(now, face, packet) };
         let Some(prefix) = self.fib.prefix(packet.name.flow) else { return self.on_unsolicited(now, face, packet) };
-        let told = Extras::SEVERAL.and(Extras::LOGS).and(Extras::COUNTS_FLOWS);
-        if self.extras.any(Extras::WATCHES.and(Extras::STAMPS).and(Extras::ADMITS).and(told)) {
-            return self.satisfy(now, found, prefix, face, packet);
-        }
-        let Some((record, expiry, mark)) = self.pit.take_lone(found) else {
-            return self.satisfy(now, found, prefix, face, packet);
-        };
-        self.usual.pending -= 1;
-        if !self.may_answer(now, face, &record, expiry) {
-            return Departure::NONE;
-        }
-        self.mark_answer(mark, &record, packet);
-        self.send_off(now, record.face, packet)
-    }
-
-    /// A Data for an entry of several downstreams, or at a node that has more to do with it than to send it.
-    #[inline(never)]
-    fn satisfy(&mut self, now: Time, found: Taken, prefix: PrefixId, face: FaceId, packet: &mut Packet) -> Departure {
         let slot = found.slot;
         let mut rtt = None;
         let before = Extras::WATCHES.and(Extras::COUNTS_FLOWS).and(Extras::STAMPS).and(Extras::ADMITS);
         if self.extras.any(before) {
             rtt = self.take_in(now, slot, prefix, face, packet);
         }
-        let satisfying = Satisfying { slot, prefix, face, rtt, mark: self.pit.view(slot).mark() };
-        let (mark, flags) = (packet.mark, packet.flags);
-        let ins = self.pit.ins(slot);
-        for i in 0..ins {
-            self.answer(now, satisfying, self.pit.downstream(slot, i), packet);
-            (packet.mark, packet.flags) = (mark, flags);
-        }
+        let view = self.pit.view(slot);
+        let satisfying = Satisfying { slot, prefix, face, rtt, mark: view.mark() };
+        let (ins, departure) = match view.single_downstream() {
+            Some(lone) => (1, self.answer(now, satisfying, lone, packet)),
+            None => (self.answer_several(now, satisfying, packet), Departure::NONE),
+        };
         self.close(now, slot, ins, face, Outcome::Superseded);
         self.pit.remove_found(found);
-        Departure::NONE
+        departure
+    }
+
+    /// Answers all downstreams of an entry that has had several. How many there are.
+    #[inline(never)]
+    fn answer_several(&mut self, now: Time, satisfying: Satisfying, packet: &mut Packet) -> usize {
+        let (mark, flags) = (packet.mark, packet.flags);
+        let ins = self.pit.ins(satisfying.slot);
+        for i in 0..ins {
+            let departure = self.answer(now, satisfying, self.pit.downstream(satisfying.slot, i), packet);
+            if departure.is_some() {
+                self.collect(now, departure, packet);
+            }
+            (packet.mark, packet.flags) = (mark, flags);
+        }
+        ins
     }
 
     #[inline(never)]
@@ -134,16 +148,25 @@ impl Node {
         packet.flags &= !flags::FROM_CACHE;
     }
 
-    /// Answers one downstream that waits until its expiry.
+    /// Answers one downstream that waits until its expiry. The departure of the answer, if it leaves as it is.
     #[inline(always)]
-    fn answer(&mut self, now: Time, satisfying: Satisfying, (record, expiry): (InRecord, Time), packet: &mut Packet) {
+    fn answer(
+        &mut self,
+        now: Time,
+        satisfying: Satisfying,
+        (record, expiry): (InRecord, Time),
+        packet: &mut Packet,
+    ) -> Departure {
         if !self.may_answer(now, satisfying.face, &record, expiry) {
-            return;
+            return Departure::NONE;
         }
         if self.extras.any(Extras::WATCHES) {
             packet.mark = self.mark_for(now, satisfying, record.face, packet);
         }
         self.mark_answer(satisfying.mark, &record, packet);
+        if !self.extras.any(Extras::METERS.and(Extras::LOGS)) {
+            return self.send_off(now, record.face, packet);
+        }
         if self.extras.any(Extras::METERS) {
             let downstream = Downstream {
                 face: record.face,
@@ -155,6 +178,7 @@ impl Node {
         } else {
             self.emit(now, record.face, packet);
         }
+        Departure::NONE
     }
 
     /// Shows a Data to the meter, to the shaper of the face that it came from and to the strategy. Its round-trip time,

@@ -16,10 +16,10 @@ use ndnweir_core::strategy::{Arrival, ForwardingDecision, InterestArrival, NextH
 use ndnweir_core::units::{Duration, Time};
 
 impl Node {
-    /// The departure of an Interest that is sent on as the only consequence.
+    /// The departure of an Interest that is sent on as the only consequence, at a node that does so with new ones.
     #[inline(never)]
     pub(super) fn on_interest(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Departure {
-        if self.extras.send_at_once() && self.pit.has_room() && packet.mark == 0 && packet.hop_limit > 1 {
+        if self.pit.has_room() && packet.mark == 0 && packet.hop_limit > 1 {
             match self.pit.find(packet.name) {
                 Ok(slot) if face.index() < self.faces.len() => {
                     self.usual.interests += 1;
@@ -39,8 +39,7 @@ impl Node {
                 }
             }
         }
-        self.on_other_interest(now, face, packet);
-        Departure::NONE
+        self.on_other_interest(now, face, packet)
     }
 
     /// Where a new Interest goes that is sent without anyone being asked or told: by the cheapest next hop.
@@ -53,22 +52,22 @@ impl Node {
 
     /// An Interest with which more is to be done, or may be.
     #[inline(never)]
-    fn on_other_interest(&mut self, now: Time, face: FaceId, packet: &mut Packet) {
+    pub(super) fn on_other_interest(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Departure {
         self.usual.interests += 1;
         if self.is_down(face) {
             self.counters.down += 1;
             self.drop(DropCause::Down);
-            return;
+            return Departure::NONE;
         }
         if packet.hop_limit == 0 {
             self.counters.hop_limit += 1;
             self.drop(DropCause::Protocol);
-            return;
+            return Departure::NONE;
         }
         packet.hop_limit -= 1;
         let first = Extras::HOST.and(Extras::SHAPES).and(Extras::SERVES);
         if self.extras.any(first) && self.settles(now, face, packet) {
-            return;
+            return Departure::NONE;
         }
         self.pit.reserve();
         match self.pit.find(packet.name) {
@@ -86,6 +85,7 @@ impl Node {
                 }
             }
         }
+        Departure::NONE
     }
 
     /// An Interest that is new here.

@@ -394,8 +394,10 @@ impl Node {
     #[inline(always)]
     pub fn forward(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Departure {
         let departure = match packet.kind {
-            Kind::Interest => self.on_interest(now, face, packet),
-            Kind::Data => self.on_data(now, face, packet),
+            Kind::Interest if self.extras.send_at_once() => self.on_interest(now, face, packet),
+            Kind::Interest => self.on_other_interest(now, face, packet),
+            Kind::Data if self.extras.answer_at_once() => self.on_data(now, face, packet),
+            Kind::Data => self.on_other_data(now, face, packet),
             Kind::Nack => {
                 self.on_nack(now, face, *packet);
                 Departure::NONE

@@ -259,7 +259,7 @@ impl<S: Sink> Net<S> {
 
 impl<S: Sink> Net<S> {
     /// Shows a packet that is put on a link to a tap, and lets it carry its path.
-    #[inline(never)]
+    #[inline(always)]
     fn watch(&mut self, now: Time, link: u32, channel: u32, packet: &mut Packet, waiting: Range<Time>) {
         if self.sink.is_tapped() {
             self.sink.show(now, waiting, link, channel, &self.topology, packet);
