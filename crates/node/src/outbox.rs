@@ -135,11 +135,6 @@ impl Outbox {
         [slot.joined, slot.start, slot.end] = times;
     }
 
-    /// Takes the packet staged last out again.
-    pub(crate) fn unstage(&mut self) {
-        self.filled -= 1;
-    }
-
     /// Whether nothing waits.
     #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {

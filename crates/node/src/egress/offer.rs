@@ -42,7 +42,12 @@ impl Egress {
         match self.way {
             Way::Plain => {}
             Way::Through => return self.pass_through(now, packet),
-            Way::Settled | Way::Eventful => return self.offer_whole(now, packet, out, trace),
+            Way::Settled => {
+                let size = packet.size.saturating_add(self.framing);
+                self.count_offered(size);
+                return self.join_settled(now, packet, size, out, trace);
+            }
+            Way::Eventful => return self.offer_whole(now, packet, out, trace),
         }
         if self.busy_until > now || self.waits || !self.knows_time(packet) {
             return self.offer_behind(now, packet, out, trace);
@@ -95,7 +100,12 @@ impl Egress {
         self.count_offered(size);
         out.held(packet.tag);
         match self.way {
-            Way::Plain | Way::Settled => self.join_settled(now, packet, size, out, trace),
+            Way::Plain | Way::Settled => {
+                let Offered(outcome, end) = self.join_settled(now, packet, size, out, trace);
+                if outcome == Outcome::Leaves {
+                    out.put(self.face, packet, [now, self.last_start(end), end]);
+                }
+            }
             Way::Through => {
                 self.count_through(packet.kind, size);
                 out.stage(self.face, packet, now);
@@ -140,40 +150,52 @@ impl Egress {
     }
 
     #[inline(never)]
-    pub(super) fn join_settled(&mut self, now: Time, packet: &Packet, size: u32, out: &mut Outbox, trace: &mut Trace) {
+    pub(super) fn join_settled(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        size: u32,
+        out: &mut Outbox,
+        trace: &mut Trace,
+    ) -> Offered {
         self.settle(now, trace);
         let queue = self.settled_view();
         if !queue.fits(Bytes::new(u64::from(size))) {
-            return self.overflow_settled(now, packet, size, out, trace);
+            self.overflow_settled(now, packet, size, out, trace);
+            return Offered::DONE;
         }
-        let staged = out.stage(self.face, packet, now);
+        let mut judged = None;
         if !self.passive {
-            staged.packet.size = size;
-            match self.judge(now, &staged.packet, queue, trace) {
+            let mut joining = Packet { size, ..*packet };
+            let verdict = self.judge(now, &joining, queue, trace);
+            match verdict {
                 Verdict::Pass => {}
-                Verdict::Mark(level) => self.mark(&mut staged.packet, level),
+                Verdict::Mark(level) => self.mark(&mut joining, level),
                 Verdict::Drop => {
-                    out.unstage();
                     self.drop(packet, size, DropCause::Marker, out);
-                    return;
+                    return Offered::DONE;
                 }
             }
             if self.stamps {
-                self.stamp(now, &mut staged.packet, trace);
+                self.stamp(now, &mut joining, trace);
             }
-            staged.packet.size = packet.size;
+            if self.stamps || verdict != Verdict::Pass {
+                judged = Some(Packet { size: packet.size, ..joining });
+            }
         }
         let kind = packet.kind;
-        staged.start = now.max(self.busy_until);
-        staged.end = staged.start + self.serialisation(kind, size, staged.start);
-        self.busy_until = staged.end;
+        let start = now.max(self.busy_until);
+        let end = start + self.serialisation(kind, size, start);
+        self.busy_until = end;
         self.idle = false;
-        let start = staged.start;
         if start == now && self.quiet {
             self.count_departure(kind, size, now, start);
         } else {
             self.wait(SettledPacket { joined: now, start, size, flow: packet.name.flow, kind });
         }
+        let Some(judged) = judged else { return Offered(Outcome::Leaves, end) };
+        out.put(self.face, &judged, [now, start, end]);
+        Offered::DONE
     }
 
     /// When the packet starts that was offered last, and [`Outcome::Leaves`].
