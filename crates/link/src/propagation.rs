@@ -41,6 +41,12 @@ impl InFlight {
         self.channel & !(LOST | COPY)
     }
 
+    /// Whether it is lost, which is noticed where it would have arrived.
+    #[inline(always)]
+    pub fn is_lost(&self) -> bool {
+        self.is(LOST)
+    }
+
     fn is(&self, flag: u32) -> bool {
         self.channel & flag != 0
     }
@@ -81,25 +87,28 @@ pub struct LinkTotals {
     pub down: u64,
 }
 
-/// The propagation from one egress to the next node. What every packet needs comes first, so that it lies in two cache
-/// lines.
+/// The propagation from one egress to the next node. What a packet needs that arrives comes first, then what one needs
+/// that is sent: with 16 bytes before it, a cache line each.
 #[derive(Debug, ndnweir_state::State)]
 #[repr(C)]
 pub struct Propagation {
     /// Packets in flight, in order of arrival.
     ring: Ring<InFlight>,
-    /// When the first of them arrives.
-    next: Time,
-    /// When the second does. It is read one arrival before it is needed, as with many packets in flight it has to come
-    /// from far memory.
+    /// When the second of them arrives. It is read one arrival before it is needed, as with many packets in flight it has
+    /// to come from far memory.
     following: Time,
-    /// How long before its arrival the first joined the sender's queue, in nanoseconds, and the second.
-    ages: [u32; 2],
+    /// See [`LinkTotals::arrived`].
+    arrived: u64,
+    /// How long before its arrival the second joined the sender's queue, in nanoseconds.
+    following_age: u32,
+    perfect: bool,
     /// The latest arrival so far: without reordering nothing arrives earlier.
     last_arrival: Time,
     delay: Duration,
-    perfect: bool,
+    /// See [`LinkTotals::sent`].
+    sent: u64,
     next_number: u32,
+    /// But for those above.
     totals: LinkTotals,
     impairment: Impairment,
     seed: u64,
@@ -112,13 +121,17 @@ pub struct Propagation {
 const STREAM: u64 = 0x6c69_6e6b;
 
 impl Propagation {
+    /// The bytes of it that a packet needs that arrives.
+    pub const FOR_ARRIVALS: usize = std::mem::offset_of!(Propagation, last_arrival);
+
     /// An empty one.
     pub fn new(delay: Duration, impairment: Impairment, seed: u64, directed_link: u32) -> Propagation {
         Propagation {
             ring: Ring::new(),
-            next: Time::NEVER,
             following: Time::NEVER,
-            ages: [0; 2],
+            arrived: 0,
+            following_age: 0,
+            sent: 0,
             delay,
             impairment,
             perfect: impairment.is_none(),
@@ -133,26 +146,27 @@ impl Propagation {
 
     /// Counts.
     pub fn totals(&self) -> LinkTotals {
-        self.totals
+        LinkTotals { sent: self.sent, arrived: self.arrived, ..self.totals }
     }
 
     /// When the next packet arrives.
     #[inline]
     pub fn next_arrival(&self) -> Time {
-        self.next
+        self.ring.first().map_or(Time::NEVER, |first| first.arrival)
     }
 
     /// How long before its arrival the next packet joined the sender's queue, in nanoseconds: of packets that reach a
     /// node at one instant over several links, the one that joined first comes first. 4.29 s at most.
     #[inline]
     pub fn next_age(&self) -> u32 {
-        self.ages[0]
+        self.ring.first().map_or(0, |first| first.age)
     }
 
-    /// Reads the first two arrivals, after any change of the ring but at its ends.
-    fn read_first_two(&mut self) {
-        let read = |place: usize| self.ring.get(place).map_or((Time::NEVER, 0), |entry| (entry.arrival, entry.age));
-        ((self.next, self.ages[0]), (self.following, self.ages[1])) = (read(0), read(1));
+    /// Reads the second arrival, after any change of the ring but at its end.
+    #[inline(always)]
+    fn read_second(&mut self) {
+        let second = self.ring.get(1);
+        (self.following, self.following_age) = second.map_or((Time::NEVER, 0), |second| (second.arrival, second.age));
     }
 
     /// Packets in flight, waiting in the sender's queue included if their departure is already known.
@@ -164,7 +178,7 @@ impl Propagation {
     /// more are in flight, and whether the next arrival may have changed.
     #[inline(always)]
     pub fn send(&mut self, packet: &Packet, channel: u32, joined: Time, end: Time) -> (u64, bool) {
-        self.totals.sent += 1;
+        self.sent += 1;
         let number = self.next_number;
         self.next_number = number.wrapping_add(1);
         let arrival = end + self.delay;
@@ -190,11 +204,9 @@ impl Propagation {
     /// A packet is the first or the second in flight. Whether it is the first.
     #[inline(never)]
     fn begin(&mut self, arrival: Time, age: u32) -> bool {
-        let first = self.next == Time::NEVER;
-        if first {
-            (self.next, self.ages[0]) = (arrival, age);
-        } else {
-            (self.following, self.ages[1]) = (arrival, age);
+        let first = self.ring.len() == 1;
+        if !first {
+            (self.following, self.following_age) = (arrival, age);
         }
         first
     }
@@ -251,12 +263,13 @@ impl Propagation {
             *self.ring.append() = entry;
         }
         self.last_arrival = self.last_arrival.max(entry.arrival);
-        self.read_first_two();
+        self.read_second();
     }
 
     /// The packet that arrives next, lost or not.
+    #[inline(always)]
     pub fn first(&self) -> Option<&InFlight> {
-        self.ring.get(0)
+        self.ring.first()
     }
 
     /// The packet that arrives now, if it was not lost. It stays in its place until [`Propagation::clear_first`].
@@ -267,18 +280,32 @@ impl Propagation {
             self.totals.lost += 1;
             return None;
         }
-        self.totals.arrived += 1;
+        self.arrived += 1;
         Some(first)
     }
 
+    /// Removes the first packet, which has arrived or was lost: [`Propagation::arrive`] and [`Propagation::clear_first`].
+    /// When the next one arrives, and its age.
+    #[inline(always)]
+    pub fn pass_first(&mut self, lost: bool) -> (Time, u32) {
+        if lost {
+            self.totals.lost += 1;
+        } else {
+            self.arrived += 1;
+        }
+        let next = (self.following, self.following_age);
+        self.clear_first();
+        next
+    }
+
     /// Removes the packet that has arrived.
-    #[inline]
+    #[inline(always)]
     pub fn clear_first(&mut self) {
         self.ring.remove_first();
-        self.next = self.following;
-        self.ages[0] = self.ages[1];
-        (self.following, self.ages[1]) =
-            self.ring.second().map_or((Time::NEVER, 0), |second| (second.arrival, second.age));
+        self.read_second();
+        if self.following == Time::NEVER {
+            self.ring.relax();
+        }
     }
 
     /// Gives the last packets sent new departures; `departures` are (start, end) of the latest of them, oldest first.
@@ -355,7 +382,7 @@ impl Propagation {
             false
         });
         self.last_arrival = Time::ZERO;
-        self.read_first_two();
+        self.read_second();
     }
 
     /// The sender fails: the latest `unsent` packets never left; those in flight continue.
@@ -372,7 +399,7 @@ impl Propagation {
             !revoked
         });
         self.last_arrival = self.ring.last().map_or(Time::ZERO, |last| last.arrival);
-        self.read_first_two();
+        self.read_second();
     }
 
     /// Restores the order of arrival after instants were rewritten.
@@ -387,12 +414,12 @@ impl Propagation {
             }
         }
         self.last_arrival = self.ring.last().map_or(Time::ZERO, |last| last.arrival);
-        self.read_first_two();
+        self.read_second();
     }
 
     /// Whether every packet sent is accounted for.
     pub fn is_accounted_for(&self) -> bool {
-        let t = &self.totals;
+        let t = self.totals();
         t.sent + t.copies == t.revoked + t.arrived + t.lost + t.down + self.ring.len() as u64
     }
 }

@@ -6,91 +6,85 @@
 use ndnweir_node::growth::step;
 use ndnweir_state::{Damaged, Reader, Value, Writer};
 
-/// The queue.
+/// Places whose memory is worth giving back, 350 kB of packets; ours.
+const MANY: usize = 4096;
+
+/// The queue, in 24 bytes.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Ring<T> {
-    places: Vec<T>,
+    places: Box<[T]>,
     /// The place of the first entry.
-    first: usize,
-    /// The place of the next one.
-    end: usize,
-    len: usize,
+    first: u32,
+    len: u32,
 }
 
 /// Its entries from the first on.
 impl<T: Copy + Default + Value> Value for Ring<T> {
     fn write(&self, to: &mut Writer) {
-        to.length(self.len);
-        (0..self.len).filter_map(|number| self.get(number)).for_each(|entry| entry.write(to));
+        to.length(self.len());
+        (0..self.len()).filter_map(|number| self.get(number)).for_each(|entry| entry.write(to));
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Ring<T>, Damaged> {
-        let places = Vec::read(from)?;
-        Ok(Ring { len: places.len(), places, first: 0, end: 0 })
+        let places = Vec::read(from)?.into_boxed_slice();
+        Ok(Ring { len: places.len() as u32, places, first: 0 })
     }
 }
 
 impl<T: Copy + Default> Ring<T> {
     pub(crate) fn new() -> Ring<T> {
-        Ring { places: Vec::new(), first: 0, end: 0, len: 0 }
+        Ring { places: Box::default(), first: 0, len: 0 }
     }
 
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.len
+        self.len as usize
     }
 
     /// The place of the entry with this number, counted from the first.
-    #[inline]
-    fn place(&self, number: usize) -> usize {
-        let place = self.first + number;
-        if place >= self.places.len() { place - self.places.len() } else { place }
-    }
-
-    /// The place after another.
     #[inline(always)]
-    fn after(&self, place: usize) -> usize {
-        if place + 1 == self.places.len() { 0 } else { place + 1 }
+    fn place(&self, number: usize) -> usize {
+        let place = self.first as usize + number;
+        if place >= self.places.len() { place - self.places.len() } else { place }
     }
 
     /// The first entry.
     #[inline(always)]
-    pub(crate) fn first_mut(&mut self) -> Option<&mut T> {
-        if self.len > 0 { self.places.get_mut(self.first) } else { None }
+    pub(crate) fn first(&self) -> Option<&T> {
+        if self.len > 0 { self.places.get(self.first as usize) } else { None }
     }
 
-    /// The second entry.
+    /// [`Ring::first`], to change it.
     #[inline(always)]
-    pub(crate) fn second(&self) -> Option<&T> {
-        if self.len > 1 { self.places.get(self.after(self.first)) } else { None }
+    pub(crate) fn first_mut(&mut self) -> Option<&mut T> {
+        if self.len > 0 { self.places.get_mut(self.first as usize) } else { None }
     }
 
     /// An entry, counted from the first.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn get(&self, number: usize) -> Option<&T> {
-        if number < self.len { self.places.get(self.place(number)) } else { None }
+        if number < self.len() { self.places.get(self.place(number)) } else { None }
     }
 
     /// [`Ring::get`], to change it.
     #[inline]
     pub(crate) fn get_mut(&mut self, number: usize) -> Option<&mut T> {
         let place = self.place(number);
-        if number < self.len { self.places.get_mut(place) } else { None }
+        if number < self.len() { self.places.get_mut(place) } else { None }
     }
 
     pub(crate) fn last(&self) -> Option<&T> {
-        self.get(self.len.checked_sub(1)?)
+        self.get(self.len().checked_sub(1)?)
     }
 
     /// One more entry at the end, for the caller to write.
     #[inline(always)]
     pub(crate) fn append(&mut self) -> &mut T {
-        if self.len == self.places.len() {
+        if self.len() == self.places.len() {
             self.grow();
         }
-        let place = self.end;
-        self.end = self.after(place);
+        let place = self.place(self.len());
         self.len += 1;
         &mut self.places[place]
     }
@@ -98,19 +92,20 @@ impl<T: Copy + Default> Ring<T> {
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        self.places.rotate_left(self.first);
+        self.places.rotate_left(self.first as usize);
         self.first = 0;
-        let more = step(self.len);
-        self.places.reserve_exact(more);
-        self.places.resize(self.len + more, T::default());
-        self.end = self.len;
+        let mut places = std::mem::take(&mut self.places).into_vec();
+        let more = step(places.len());
+        places.reserve_exact(more);
+        places.resize(places.len() + more, T::default());
+        self.places = places.into_boxed_slice();
     }
 
     /// One more entry, before all at the end that are `later`.
     pub(crate) fn insert(&mut self, entry: T, later: impl Fn(&T) -> bool) {
         self.append();
-        let mut at = self.place(self.len - 1);
-        for number in (0..self.len - 1).rev() {
+        let mut at = self.place(self.len() - 1);
+        for number in (0..self.len() - 1).rev() {
             let before = self.place(number);
             if !later(&self.places[before]) {
                 break;
@@ -122,20 +117,33 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     /// Removes the first entry, if there is one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn remove_first(&mut self) {
         if self.len > 0 {
-            self.first = self.after(self.first);
+            self.first = self.place(1) as u32;
             self.len -= 1;
         }
     }
 
+    /// Gives much memory back when nothing is left: bursts of a long chain fill one link after another.
+    #[inline(always)]
+    pub(crate) fn relax(&mut self) {
+        if self.len == 0 && self.places.len() >= MANY {
+            self.release();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn release(&mut self) {
+        (self.places, self.first) = (Box::default(), 0);
+    }
+
     /// All entries in order, moved to where they are one after the other.
     pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
-        self.places.rotate_left(self.first);
+        self.places.rotate_left(self.first as usize);
         self.first = 0;
-        self.end = if self.len == self.places.len() { 0 } else { self.len };
-        &mut self.places[..self.len]
+        &mut self.places[..self.len as usize]
     }
 
     /// Keeps those entries only.
@@ -148,8 +156,7 @@ impl<T: Copy + Default> Ring<T> {
                 kept += 1;
             }
         }
-        self.len = kept;
-        self.end = if kept == self.places.len() { 0 } else { kept };
+        self.len = kept as u32;
     }
 }
 
@@ -158,6 +165,21 @@ mod tests {
     use super::*;
     use ndnweir_core::ctx::Rng;
     use std::collections::VecDeque;
+
+    #[test]
+    fn a_large_ring_that_is_empty_gives_its_memory_back_and_fills_again() {
+        let mut ring = Ring::new();
+        for round in 0..3 {
+            (0..MANY as u64).for_each(|entry| *ring.append() = entry);
+            for entry in 0..MANY as u64 {
+                ring.relax();
+                assert_eq!((ring.first(), ring.places.len() >= MANY), (Some(&entry), true), "round {round}");
+                ring.remove_first();
+            }
+            ring.relax();
+            assert_eq!((ring.len(), ring.places.len()), (0, 0));
+        }
+    }
 
     #[test]
     fn it_agrees_with_a_queue_of_the_standard_library() {

@@ -93,6 +93,27 @@ impl FaceConfig {
     }
 }
 
+/// Where a packet goes that leaves as it is, the only one that does so because of an arrival; see
+/// [`crate::Node::forward`]. Returned in two registers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Departure {
+    /// Where; [`FaceId::NONE`] if there is no such packet.
+    pub face: FaceId,
+    /// When its last bit has left.
+    pub end: Time,
+}
+
+impl Departure {
+    /// There is no such packet.
+    pub const NONE: Departure = Departure { face: FaceId::NONE, end: Time::NEVER };
+
+    /// Whether there is one.
+    #[inline(always)]
+    pub fn is_some(self) -> bool {
+        self.face != FaceId::NONE
+    }
+}
+
 /// A packet that leaves the node.
 ///
 /// The Transmits of one face come in the order in which they leave. Those of a face with a predictable queue are given

@@ -65,16 +65,6 @@ enum Way {
     Eventful,
 }
 
-/// The transmission in flight, or the last one.
-#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
-#[repr(C)]
-struct CurrentTransmission {
-    start: Time,
-    size: u32,
-    /// Whether `left` holds: it was changed since its start.
-    changed: bool,
-}
-
 /// What is left of a transmission that was changed.
 #[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 struct Left {
@@ -84,31 +74,38 @@ struct Left {
     work: u64,
 }
 
-/// The egress. What every packet needs comes first, in three cache lines.
+/// The egress. What a packet needs that finds the wire free is one cache line and [`Usual`]; the line between is for
+/// those that wait.
 #[derive(ndnweir_state::State)]
 #[repr(C, align(64))]
 pub(crate) struct Egress {
-    /// Smaller packets leave whole; nothing does while it is down.
+    /// Smaller packets leave whole, and fit into the queue, if there is one, when nothing waits; none do while it is down.
     passes: u32,
     framing: u32,
     /// When the transmission in flight, and all that were handed out, will have ended.
     busy_until: Time,
-    ring: VecDeque<SettledPacket>,
-    ring_bytes: Bytes,
+    /// The last size of an Interest or NACK, and of a Data, and its transmission time.
+    serial_times: [Duration; 2],
+    serial_sizes: [u32; 2],
+    /// The transmission in flight, or the last one: when it started, and its size.
+    sent_start: Time,
+    sent_size: u32,
     face: FaceId,
     way: Way,
     /// No transmission is in flight, and the marker was notified.
     idle: bool,
+    /// Whether `ring` has packets.
+    waits: bool,
+    /// Whether `left` holds: the transmission was changed since its start.
+    sent_changed: bool,
     local: bool,
     up: bool,
     settled: bool,
     /// The marker is the null marker, whose hooks are skipped.
     passive: bool,
+    ring: VecDeque<SettledPacket>,
+    ring_bytes: Bytes,
     limit: Limit,
-    /// The last size of an Interest or NACK, and of a Data, and its transmission time.
-    serial_times: [Duration; 2],
-    serial_sizes: [u32; 2],
-    transmission: CurrentTransmission,
     /// Data packets waiting.
     data: u32,
     /// The marker writes header fields.
@@ -145,7 +142,7 @@ impl Egress {
             face,
             local: config.local,
             up: true,
-            passes: cutter.passes(true),
+            passes: 0,
             way: Way::Through,
             settled: !force_events && parts.is_predictable(),
             passive: matches!(parts.marker, AnyMarker::DropTail(_)),
@@ -157,7 +154,10 @@ impl Egress {
             limit: config.limit,
             framing: u32::try_from(config.framing.get()).unwrap_or(u32::MAX),
             busy_until: Time::ZERO,
-            transmission: CurrentTransmission::default(),
+            sent_start: Time::ZERO,
+            sent_size: 0,
+            sent_changed: false,
+            waits: false,
             left: Left::default(),
             usual: Usual::default(),
             ring: VecDeque::new(),
@@ -171,11 +171,16 @@ impl Egress {
             dropped: Vec::new(),
             counters: FaceCounters::default(),
         };
-        egress.way = egress.find_way();
+        egress.derive();
         egress
     }
 
-    /// After any change of what it depends on.
+    /// After any change of what the way and [`Egress::passes`] depend on.
+    fn derive(&mut self) {
+        self.way = self.find_way();
+        self.passes = self.find_passes();
+    }
+
     fn find_way(&self) -> Way {
         match self.rate {
             None => Way::Through,
@@ -184,6 +189,19 @@ impl Egress {
             _ if self.passive && self.trace.is_none() => Way::Plain,
             _ => Way::Settled,
         }
+    }
+
+    fn find_passes(&self) -> u32 {
+        let fit = match self.limit {
+            _ if self.way == Way::Through => u32::MAX,
+            Limit::Packets(0) => 0,
+            Limit::Packets(_) => u32::MAX,
+            Limit::Bytes(limit) => {
+                let most = u32::try_from(limit.get()).unwrap_or(u32::MAX);
+                most.checked_sub(self.framing).map_or(0, |most| most.saturating_add(1))
+            }
+        };
+        self.cutter.passes(self.up).min(fit)
     }
 
     pub(crate) fn is_local(&self) -> bool {
@@ -375,6 +393,7 @@ mod offer;
 
 use counts::Usual;
 use fragments::Cutter;
+pub(crate) use offer::{Offered, Outcome};
 
 #[cfg(test)]
 mod tests {
@@ -384,7 +403,7 @@ mod tests {
     #[test]
     fn sizes_per_packet_stay_small() {
         assert_eq!(size_of::<SettledPacket>(), 32);
-        assert_eq!((offset_of!(Egress, limit), offset_of!(Egress, usual), offset_of!(Egress, rate)), (64, 128, 192));
+        assert_eq!((offset_of!(Egress, ring), offset_of!(Egress, usual), offset_of!(Egress, rate)), (64, 128, 192));
         assert!(size_of::<Transmit>() <= 96, "{}", size_of::<Transmit>());
     }
 }

@@ -3,7 +3,7 @@
 //! Longest-prefix match happens once per flow, when the driver interns it (see [`crate::fib_tree::FibTree`]) and passes
 //! it to the node through `bind_flow`; per packet it is an array lookup.
 
-use ndnweir_core::ids::{FlowId, PrefixId};
+use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::strategy::NextHop;
 
 const UNBOUND: u32 = u32::MAX;
@@ -74,6 +74,15 @@ impl Fib {
         self.hops.get(prefix.index()).map_or(&[], Hops::as_slice)
     }
 
+    /// The first of the next hops of a prefix.
+    #[inline(always)]
+    pub(crate) fn cheapest(&self, prefix: PrefixId) -> Option<FaceId> {
+        match self.hops.get(prefix.index())? {
+            Hops::One(hop) => Some(hop.face),
+            Hops::Others(hops) => hops.first().map(|hop| hop.face),
+        }
+    }
+
     /// Replaces the next hops of a prefix, cheapest first, those of equal cost as given. Whether there is such a
     /// prefix.
     pub(crate) fn set(&mut self, prefix: PrefixId, hops: impl Iterator<Item = NextHop>) -> bool {
@@ -129,7 +138,6 @@ impl Fib {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndnweir_core::ids::FaceId;
 
     fn hop(face: u16, cost: u32) -> NextHop {
         NextHop { face: FaceId(face), cost }

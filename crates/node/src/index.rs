@@ -94,6 +94,11 @@ impl Index {
         self.words.len() - 1
     }
 
+    /// With fewer names than these there is room for one more.
+    pub(crate) fn room(&self) -> usize {
+        self.words.len() / 2
+    }
+
     /// Makes room for one more, so that a following [`Index::find`] gives a bucket that may be filled.
     #[inline]
     pub(crate) fn reserve(&mut self) {

@@ -79,7 +79,7 @@ pub mod uses;
 mod wheel;
 mod zipf;
 
-pub use config::{FaceConfig, NodeConfig, Transmit};
+pub use config::{Departure, FaceConfig, NodeConfig, Transmit};
 pub use counters::{DropCause, Drops, FaceCounters, NodeCounters};
 pub use error::{FaceError, StrategyError};
 pub use fetcher::{Arrival, Fetcher, FetcherConfig, FetcherCounters};

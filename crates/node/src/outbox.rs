@@ -59,12 +59,6 @@ impl Outbox {
         }
     }
 
-    /// Whether uses are logged.
-    #[inline(always)]
-    pub(crate) fn logs(&self) -> bool {
-        self.uses.is_some()
-    }
-
     /// The tag of an Interest that the node makes itself, in place of an earlier one that had `tag`.
     pub(crate) fn tag_of_rebuilt(&self, tag: u32) -> u32 {
         if self.uses.is_some() { NO_PAYLOAD } else { tag }
@@ -104,12 +98,6 @@ impl Outbox {
         *self.slot() = transmit;
     }
 
-    /// Whether there is a place to fill without growing.
-    #[inline(always)]
-    pub(crate) fn has_room(&self) -> bool {
-        (self.filled as usize) < self.queue.len()
-    }
-
     /// The next place to fill.
     #[inline(always)]
     fn slot(&mut self) -> &mut Transmit {
@@ -147,9 +135,10 @@ impl Outbox {
         [slot.joined, slot.start, slot.end] = times;
     }
 
-    /// Takes the packet staged last out again.
-    pub(crate) fn unstage(&mut self) {
-        self.filled -= 1;
+    /// Whether nothing waits.
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.taken >= self.filled
     }
 
     /// The next one, in its place until something is pushed.

@@ -20,7 +20,7 @@ use crate::keyed::NumberHash;
 use crate::shares::{FaceClass, Rejection, ShareLimits, Shares};
 use crate::wheel::{MAX_TIMERS, Timed, Timer, Wheel};
 use ndnweir_core::fields::Fields;
-use ndnweir_core::ids::{FaceId, NameId};
+use ndnweir_core::ids::{FaceId, FlowId, NameId};
 use ndnweir_core::packet::Packet;
 use ndnweir_core::strategy::OutRecord;
 use ndnweir_core::units::{Duration, Time};
@@ -49,7 +49,23 @@ struct Entry {
     reach: Reach,
 }
 
+/// An out-record that is none.
+const NOT_SENT: OutRecord = OutRecord { sent: Time::ZERO, nonce: 0, face: FaceId::NONE, nacked: None, sends: 1 };
+
 impl Entry {
+    /// What has never been used.
+    const FREE: Entry = Entry {
+        name: NameId { flow: FlowId(0), segment: 0 },
+        timer: Timer::UNSET,
+        first: InRecord::NONE,
+        out: NOT_SENT,
+        spill: NIL,
+        mark: 0,
+        note: 0,
+        records: 0,
+        reach: Reach::NONE,
+    };
+
     #[inline(always)]
     const fn outs(&self) -> u8 {
         self.records & !INS_SPILLED
@@ -88,11 +104,14 @@ pub(crate) enum Seen {
 
 /// The table.
 #[derive(Clone, Debug, ndnweir_state::State)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct Pit {
     entries: Vec<Entry>,
     free: u32,
     with_fields: bool,
+    /// Fewer entries than these may have one more with nothing to be looked at: neither the limit nor the index is full, and
+    /// nothing is special.
+    room: usize,
     /// There is more to do for an entry than to keep it: its header fields, or its face's share.
     special: bool,
     /// The reach of the last Interest that left, and its lifetime: usually that of the next.
@@ -112,7 +131,8 @@ pub(crate) struct Pit {
 
 impl Pit {
     pub(crate) fn new(limit: usize, with_fields: bool) -> Pit {
-        Pit {
+        let mut pit = Pit {
+            room: 0,
             shares: None,
             entries: Vec::new(),
             index: Index::new(),
@@ -126,7 +146,20 @@ impl Pit {
             peak: 0,
             reach: (Reach::of_lifetime(&Packet::default()), 0),
             limit: limit.min(MAX_TIMERS).min(MAX_SLOTS),
-        }
+        };
+        pit.find_room();
+        pit
+    }
+
+    /// After any change of what it depends on.
+    fn find_room(&mut self) {
+        self.room = if self.special { 0 } else { self.limit.min(self.index.room()) };
+    }
+
+    /// Whether a new entry may be made by [`Pit::insert_sent`], with no call of [`Pit::reserve`] and [`Pit::rejection`].
+    #[inline(always)]
+    pub(crate) fn has_room(&self) -> bool {
+        self.index.len() < self.room
     }
 
     /// Entries.
@@ -143,6 +176,7 @@ impl Pit {
     pub(crate) fn share(&mut self, limits: ShareLimits) {
         self.shares = Some(Box::new(Shares::new(limits)));
         self.special = true;
+        self.find_room();
     }
 
     /// Sets whose share a face has.
@@ -160,6 +194,7 @@ impl Pit {
     /// From now on entries keep header fields.
     pub(crate) fn carry_fields(&mut self) {
         (self.with_fields, self.special) = (true, true);
+        self.find_room();
         self.fields.resize(self.entries.len(), Fields::default());
     }
 
@@ -195,6 +230,7 @@ impl Pit {
     #[inline]
     pub(crate) fn reserve(&mut self) {
         self.index.reserve();
+        self.find_room();
     }
 
     /// The slot of a name, or where it would go.
@@ -212,32 +248,43 @@ impl Pit {
     /// A new entry for an Interest from `face`.
     #[inline(always)]
     pub(crate) fn insert(&mut self, vacant: Vacant, packet: &Packet, face: FaceId, now: Time) -> u32 {
-        // Constructed in each branch, so that the usual one writes it to its place.
-        let entry = |spill| Entry {
-            name: packet.name,
-            timer: Timer::UNSET,
-            first: InRecord::of(packet, face, now),
-            out: OutRecord { sent: Time::ZERO, nonce: 0, face: FaceId::NONE, nacked: None, sends: 1 },
-            spill,
-            mark: 0,
-            note: 0,
-            records: 0,
-            reach: Reach::NONE,
-        };
-        let slot = match self.entries.get_mut(self.free as usize) {
-            Some(place) => {
-                let slot = std::mem::replace(&mut self.free, place.spill);
-                *place = entry(NIL);
-                slot
-            }
-            None => self.extend(entry(NIL)),
-        };
+        let slot = self.begin(vacant, packet, face, now, (0, NOT_SENT, Reach::NONE));
         if self.special {
             self.note_inserted(slot, packet, face);
         }
+        slot
+    }
+
+    /// A new entry, for which [there is room](Pit::has_room), of an Interest from `face` that leaves by `to` at once:
+    /// [`Pit::insert`] and [`Pit::record_sent`].
+    #[inline(always)]
+    pub(crate) fn insert_sent(&mut self, vacant: Vacant, packet: &Packet, face: FaceId, to: FaceId, now: Time) {
+        let out = OutRecord { sent: now, nonce: packet.nonce, face: to, nacked: None, sends: 1 };
+        let reach = self.reach_of(packet);
+        self.begin(vacant, packet, face, now, (1, out, reach));
+    }
+
+    /// A new entry with what was sent for it.
+    #[inline(always)]
+    fn begin(
+        &mut self,
+        vacant: Vacant,
+        packet: &Packet,
+        face: FaceId,
+        now: Time,
+        (records, out, reach): (u8, OutRecord, Reach),
+    ) -> u32 {
+        if self.free as usize >= self.entries.len() {
+            self.extend();
+        }
+        let slot = self.free;
         self.index.fill(vacant, slot);
         let expiry = now + Duration::from_millis(u64::from(packet.lifetime_ms));
-        self.wheel.start(&mut self.entries, slot, expiry, now);
+        let timer = self.wheel.enter(&mut self.entries, slot, expiry, now);
+        let place = &mut self.entries[slot as usize];
+        self.free = place.spill;
+        let (name, first) = (packet.name, InRecord::of(packet, face, now));
+        *place = Entry { name, timer, first, out, spill: NIL, mark: 0, note: 0, records, reach };
         slot
     }
 
@@ -255,14 +302,14 @@ impl Pit {
         }
     }
 
-    /// One more entry than there have ever been.
+    /// One more entry than there have ever been: the only one that is free.
     #[cold]
     #[inline(never)]
-    fn extend(&mut self, entry: Entry) -> u32 {
+    fn extend(&mut self) {
         grow(&mut self.entries);
-        self.entries.push(entry);
-        self.peak = self.peak.max(self.entries.len());
-        (self.entries.len() - 1) as u32
+        self.free = self.entries.len() as u32;
+        self.entries.push(Entry::FREE);
+        self.peak = self.entries.len().max(self.peak);
     }
 
     /// Forgets an entry.
@@ -278,11 +325,22 @@ impl Pit {
         self.give_back(found.slot);
     }
 
+    /// [`Pit::remove_found`] of an entry that has had one downstream: that, its expiry, and the mark of Interests.
+    #[inline(always)]
+    pub(crate) fn take_lone(&mut self, found: Taken) -> Option<(InRecord, Time, u8)> {
+        let entry = &self.entries[found.slot as usize];
+        if entry.ins_spilled() {
+            return None;
+        }
+        let taken = (entry.first, entry.timer.deadline(), entry.mark);
+        self.remove_found(found);
+        Some(taken)
+    }
+
     #[inline(always)]
     fn give_back(&mut self, slot: u32) {
+        let spill = std::mem::replace(&mut self.entries[slot as usize].spill, self.free);
         self.wheel.cancel(&mut self.entries, slot);
-        let entry = &mut self.entries[slot as usize];
-        let spill = std::mem::replace(&mut entry.spill, self.free);
         if self.special || spill != NIL {
             self.note_given_back(slot, spill);
         }

@@ -83,13 +83,18 @@ impl Wheel {
     /// As [`Wheel::set`], for a timer that is not set.
     #[inline(always)]
     pub(crate) fn start<T: Timed>(&mut self, timers: &mut [T], id: u32, at: Time, now: Time) {
+        *timers[id as usize].timer() = self.enter(timers, id, at, now);
+    }
+
+    /// [`Wheel::start`] but for the timer itself, which the caller writes to its place.
+    #[inline(always)]
+    pub(crate) fn enter<T: Timed>(&mut self, timers: &mut [T], id: u32, at: Time, now: Time) -> Timer {
         // Following the time within 2^24 ns (17 ms) keeps deadlines of seconds in fine enough slots.
         if (now.nanos() ^ self.elapsed) >> 24 != 0 && now > Time::from_nanos(self.elapsed) && now < self.next() {
             self.elapsed = now.nanos();
             self.find_next();
         }
-        timers[id as usize].timer().at = at.nanos().max(self.elapsed);
-        self.link(timers, id);
+        self.link(timers, id, at.nanos().max(self.elapsed))
     }
 
     /// Forgets timer `id`, if it is set.
@@ -142,8 +147,8 @@ impl Wheel {
             }
             self.empty(list);
             while id & END == 0 {
-                let next = timers[id as usize].timer().next;
-                self.link(timers, id);
+                let Timer { at, next, .. } = *timers[id as usize].timer();
+                *timers[id as usize].timer() = self.link(timers, id, at);
                 id = next;
             }
         }
@@ -181,23 +186,23 @@ impl Wheel {
         level as usize * SLOTS + (at >> (level * BITS)) as usize % SLOTS
     }
 
-    /// Appends `id` to the list of its slot.
-    #[inline]
-    fn link<T: Timed>(&mut self, timers: &mut [T], id: u32) {
-        let timer = timers[id as usize].timer();
-        let place = self.place(timer.at);
-        timer.next = END | place as u32;
-        match self.lists.get_mut(place) {
+    /// Appends `id` to the list of the slot of `at`; gives what its timer is then.
+    #[inline(always)]
+    fn link<T: Timed>(&mut self, timers: &mut [T], id: u32, at: u64) -> Timer {
+        let place = self.place(at);
+        let end = END | place as u32;
+        let prev = match self.lists.get_mut(place) {
             Some(list) if list.last != UNSET => {
-                timer.prev = std::mem::replace(&mut list.last, id);
-                let before = timer.prev;
+                let before = std::mem::replace(&mut list.last, id);
                 timers[before as usize].timer().next = id;
+                before
             }
             _ => {
-                timer.prev = END | place as u32;
                 self.begin(id, place);
+                end
             }
-        }
+        };
+        Timer { at, prev, next: end }
     }
 
     /// Begins the list of a slot.

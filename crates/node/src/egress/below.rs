@@ -1,6 +1,6 @@
 //! What the link below sends beside the packets of the queue, and around them.
 
-use super::{CurrentTransmission, Egress, Left, transmission_time, work_of};
+use super::{Egress, Left, transmission_time, work_of};
 use ndnweir_core::units::{Bytes, Time};
 
 impl Egress {
@@ -31,12 +31,12 @@ impl Egress {
         if self.idle {
             self.idle = false;
             self.busy_until = now + transmission;
-            self.transmission = CurrentTransmission { start: now, size, changed: false };
+            self.note_transmission(now, size);
         } else {
             self.busy_until += transmission;
             let Left { since, work } = self.left();
             let work = work.saturating_add(work_of(size));
-            (self.left, self.transmission.changed) = (Left { since, work }, true);
+            (self.left, self.sent_changed) = (Left { since, work }, true);
         }
         now + transmission
     }

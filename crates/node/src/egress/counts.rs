@@ -1,6 +1,6 @@
 //! What an egress counts, and where: what every packet changes lies on one cache line.
 
-use super::{CurrentTransmission, Egress};
+use super::Egress;
 use crate::counters::FaceCounters;
 use ndnweir_core::packet::Kind;
 use ndnweir_core::shaper::PacketCount;
@@ -70,15 +70,28 @@ impl Egress {
         self.usual.packets[kind as usize] += 1;
     }
 
+    /// A packet passes through without a transmission.
+    #[inline(always)]
+    pub(super) fn count_through(&mut self, kind: Kind, size: u32) {
+        self.count_started(kind, size);
+        self.counters.sojourn_count += 1;
+    }
+
     #[inline(always)]
     pub(super) fn count_offered(&mut self, size: u32) {
         self.usual.offered_packets += 1;
         self.usual.offered_bits += u64::from(size) * 8;
     }
 
+    /// A transmission starts.
+    #[inline(always)]
+    pub(super) fn note_transmission(&mut self, start: Time, size: u32) {
+        (self.sent_start, self.sent_size, self.sent_changed) = (start, size, false);
+    }
+
     #[inline(always)]
     pub(super) fn count_departure(&mut self, kind: Kind, size: u32, joined: Time, start: Time) {
-        self.transmission = CurrentTransmission { start, size, changed: false };
+        self.note_transmission(start, size);
         self.count_started(kind, size);
         let sojourn = start.since(joined);
         if sojourn > Duration::ZERO {

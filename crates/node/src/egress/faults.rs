@@ -1,6 +1,6 @@
 //! Changes of rate, and faces that go down and come back.
 
-use super::{CurrentTransmission, Egress, Left, transmission_time, work_of};
+use super::{Egress, Left, transmission_time, work_of};
 use crate::counters::DropCause;
 use crate::outbox::Outbox;
 use ndnweir_core::ctx::{Ctx, Trace};
@@ -11,8 +11,7 @@ use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 impl Egress {
     /// What was left of the transmission in flight, and when.
     pub(super) fn left(&self) -> Left {
-        let CurrentTransmission { start, size, changed } = self.transmission;
-        if changed { self.left } else { Left { since: start, work: work_of(size) } }
+        if self.sent_changed { self.left } else { Left { since: self.sent_start, work: work_of(self.sent_size) } }
     }
 
     /// Sends at another rate from `now` on, which ends a trace; the packet on the wire continues with the rest of it.
@@ -29,7 +28,7 @@ impl Egress {
         let former = std::mem::replace(&mut self.rate, rate);
         self.trace = None;
         self.serial_sizes = [0; 2];
-        self.way = self.find_way();
+        self.derive();
         if self.idle {
             return;
         }
@@ -39,14 +38,14 @@ impl Egress {
             u64::try_from(scaled).unwrap_or(u64::MAX)
         });
         let work = before.work.saturating_sub(done);
-        (self.left, self.transmission.changed) = (Left { since: now, work }, true);
+        (self.left, self.sent_changed) = (Left { since: now, work }, true);
         let left = match rate {
             None => Duration::ZERO,
             Some(rate) if rate == Rate::ZERO => Duration::MAX,
             Some(rate) => Duration::from_nanos(work.saturating_add(rate.bps() / 2) / rate.bps()),
         };
         let mut at = now + left;
-        departures.push((self.transmission.start, at));
+        departures.push((self.sent_start, at));
         for waiting in &mut self.ring {
             waiting.start = at;
             at += transmission_time(rate, waiting.size);
@@ -61,7 +60,7 @@ impl Egress {
     pub(crate) fn set_up(&mut self, now: Time, up: bool, out: &mut Outbox, trace: &mut Trace) -> usize {
         let lost = if up { 0 } else { self.flush(now, out, trace) };
         self.up = up;
-        self.passes = self.cutter.passes(up);
+        self.derive();
         lost
     }
 
@@ -74,6 +73,7 @@ impl Egress {
         let mut lost = self.ring.len();
         self.counters.drops[DropCause::Down] += u64::from(self.view().packets);
         self.ring.clear();
+        self.waits = false;
         self.ring_bytes = Bytes::ZERO;
         self.data = 0;
         if !self.settled {
@@ -119,6 +119,6 @@ impl Egress {
         self.stamps = self.parts.marker.stamps();
         self.quiet = !self.parts.marker.watches_departures();
         self.settled = !self.force_events && self.parts.is_predictable();
-        self.way = self.find_way();
+        self.derive();
     }
 }

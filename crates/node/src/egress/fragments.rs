@@ -2,6 +2,7 @@
 //! cuts, the packet counts as much as its fragments.
 
 use super::Egress;
+use super::offer::Offered;
 use crate::counters::DropCause;
 use crate::fragments::{Cut, MAX_FRAGMENTS};
 use crate::outbox::Outbox;
@@ -42,10 +43,10 @@ impl Egress {
     /// [`Egress::offer`] on a face that is down, or of a packet that is too large for one frame.
     #[cold]
     #[inline(never)]
-    pub(super) fn offer_unusual(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
+    pub(super) fn offer_unusual(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> Offered {
         if !self.up {
             self.drop_offered(packet, DropCause::Down, out);
-            return false;
+            return Offered::DONE;
         }
         // The largest size of all is not below any limit.
         if packet.size <= self.cutter.whole {
@@ -61,7 +62,7 @@ impl Egress {
     /// The largest frame from now on; what waits counts as it did when it joined.
     pub(crate) fn set_mtu(&mut self, mtu: Bytes) {
         self.cutter = Cutter { sequence: self.cutter.sequence, ..Cutter::new(Some(mtu), self.cutter.below) };
-        self.passes = self.cutter.passes(self.up);
+        self.derive();
     }
 
     /// Drops what was offered before it joins the queue.
@@ -74,20 +75,21 @@ impl Egress {
 
     /// What does not fit into the queue is missing at the other end, and the packet with it; its other fragments are
     /// sent all the same, as by a forwarder, whose queue below does not tell it.
-    fn offer_fragments(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
+    fn offer_fragments(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> Offered {
         let size = packet.size;
         let count = self.cutter.cut.map_or(0, |cut| cut.count(size));
         let (Some(cut), 2..=MAX_FRAGMENTS) = (self.cutter.cut, count) else {
             self.drop_offered(packet, DropCause::Bound, out);
-            return false;
+            return Offered::DONE;
         };
         self.cutter.sequence = self.cutter.sequence.wrapping_add(1);
-        let mut due = false;
+        let mut offered = Offered::DONE;
         for index in 0..count {
             let fragment = Fragment { index: index as u8, count: count as u8, sequence: self.cutter.sequence };
             let part = Packet { size: cut.frame(size, index), fragment, ..*packet };
-            due |= self.offer_whole(now, &part, out, trace);
+            // The same for all.
+            offered = self.offer_whole(now, &part, out, trace);
         }
-        due
+        offered
     }
 }

@@ -9,69 +9,113 @@ use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{Discipline, EnqueueEvent, Marker, QueueView, Verdict};
 use ndnweir_core::units::{Bytes, Duration, Time};
 
+/// What became of a packet that was offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It leaves as it is, and was not put into the outbox.
+    Leaves,
+    /// What is to be done was done.
+    Done,
+    /// The same, and [`Egress::due`] may have changed.
+    Due,
+}
+
+/// [`Outcome`], and when the packet has left that [`Outcome::Leaves`]. Returned in two registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Offered(pub(crate) Outcome, pub(crate) Time);
+
+impl Offered {
+    pub(super) const DONE: Offered = Offered(Outcome::Done, Time::NEVER);
+    pub(super) const DUE: Offered = Offered(Outcome::Due, Time::NEVER);
+}
+
 impl Egress {
-    /// A packet is offered. Whether [`Egress::due`] may have changed.
+    /// A packet is offered, where uses are not logged.
     // Not inlined into the dozen places of the pipelines that send something. It calls nothing but at its end, and loops
     // over nothing: either would cost every packet the registers that are kept over it.
     #[inline(never)]
-    pub(crate) fn offer(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
+    pub(crate) fn offer(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> Offered {
         // One comparison for a face that is down and for a packet that is too large.
         if packet.size >= self.passes {
             return self.offer_unusual(now, packet, out, trace);
         }
-        if self.way != Way::Plain {
-            return self.offer_whole(now, packet, out, trace);
+        match self.way {
+            Way::Plain => {}
+            Way::Through => return self.pass_through(now, packet),
+            Way::Settled => {
+                let size = packet.size.saturating_add(self.framing);
+                self.count_offered(size);
+                return self.join_settled(now, packet, size, out, trace);
+            }
+            Way::Eventful => return self.offer_whole(now, packet, out, trace),
         }
-        if self.busy_until > now || !self.ring.is_empty() || !self.is_ready(packet, out) {
+        if self.busy_until > now || self.waits || !self.knows_time(packet) {
             return self.offer_behind(now, packet, out, trace);
         }
-        self.join_plain(now, packet, out);
-        false
+        self.join_plain(now, packet)
+    }
+
+    /// [`Egress::offer`] where uses are logged: with the same result, but that nothing [leaves](Outcome::Leaves).
+    #[inline(never)]
+    pub(crate) fn offer_logged(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> Offered {
+        if packet.size >= self.passes {
+            return self.offer_unusual(now, packet, out, trace);
+        }
+        self.offer_whole(now, packet, out, trace)
+    }
+
+    /// [`Egress::offer`] where there is no queue.
+    #[inline(never)]
+    fn pass_through(&mut self, now: Time, packet: &Packet) -> Offered {
+        let size = packet.size.saturating_add(self.framing);
+        self.count_offered(size);
+        self.count_through(packet.kind, size);
+        Offered(Outcome::Leaves, now)
     }
 
     /// [`Egress::offer`] on the plain way, perhaps behind others.
     #[inline(never)]
-    pub(super) fn offer_behind(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
+    pub(super) fn offer_behind(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> Offered {
         while let Some(&waiting) = self.ring.front()
             && waiting.start <= now
         {
             self.begin(waiting);
         }
-        if self.ring.len() == self.ring.capacity() || !self.is_ready(packet, out) {
+        let fits = self.settled_view().fits(Bytes::new(u64::from(packet.size.saturating_add(self.framing))));
+        if self.ring.len() == self.ring.capacity() || !fits || !self.knows_time(packet) {
             return self.offer_whole(now, packet, out, trace);
         }
-        self.join_plain(now, packet, out);
-        false
+        self.join_plain(now, packet)
     }
 
-    /// Whether a packet on the plain way fits, its transmission time is known, and all that is needed has room.
+    /// Whether the transmission time of a packet is known.
     #[inline(always)]
-    pub(super) fn is_ready(&self, packet: &Packet, out: &Outbox) -> bool {
-        let size = packet.size.saturating_add(self.framing);
-        self.serial_sizes[usize::from(packet.kind == Kind::Data)] == size
-            && self.settled_view().fits(Bytes::new(u64::from(size)))
-            && out.has_room()
-            && !out.logs()
+    pub(super) fn knows_time(&self, packet: &Packet) -> bool {
+        self.serial_sizes[usize::from(packet.kind == Kind::Data)] == packet.size.saturating_add(self.framing)
     }
 
     #[inline(never)]
-    pub(super) fn offer_whole(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> bool {
+    pub(super) fn offer_whole(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> Offered {
         let size = packet.size.saturating_add(self.framing);
         self.count_offered(size);
         out.held(packet.tag);
         match self.way {
-            Way::Plain | Way::Settled => self.join_settled(now, packet, size, out, trace),
+            Way::Plain | Way::Settled => {
+                let Offered(outcome, end) = self.join_settled(now, packet, size, out, trace);
+                if outcome == Outcome::Leaves {
+                    out.put(self.face, packet, [now, self.last_start(end), end]);
+                }
+            }
             Way::Through => {
-                self.count_started(packet.kind, size);
-                self.counters.sojourn_count += 1;
+                self.count_through(packet.kind, size);
                 out.stage(self.face, packet, now);
             }
             Way::Eventful => {
                 self.join(now, Packet { size, ..*packet }, out, trace);
-                return true;
+                return Offered::DUE;
             }
         }
-        false
+        Offered::DONE
     }
 
     /// The marker's verdict on a packet that would join and fits.
@@ -87,58 +131,79 @@ impl Egress {
         self.parts.marker.stamp(packet, &mut ctx);
     }
 
-    /// [`Egress::join_settled`] with the null marker, for a packet that [is ready](Egress::is_ready).
+    /// [`Egress::join_settled`] with the null marker, for a packet that fits and whose transmission time is known.
     #[inline(always)]
-    pub(super) fn join_plain(&mut self, now: Time, packet: &Packet, out: &mut Outbox) {
+    pub(super) fn join_plain(&mut self, now: Time, packet: &Packet) -> Offered {
         let (kind, size) = (packet.kind, packet.size.saturating_add(self.framing));
         self.count_offered(size);
         let start = now.max(self.busy_until);
         let end = start + self.serial_times[usize::from(kind == Kind::Data)];
         self.busy_until = end;
         self.idle = false;
-        out.put(self.face, packet, [now, start, end]);
         if start == now {
             // The next call would find it gone, without a hook being called.
             self.count_departure(kind, size, now, start);
         } else {
             self.wait(SettledPacket { joined: now, start, size, flow: packet.name.flow, kind });
         }
+        Offered(Outcome::Leaves, end)
     }
 
     #[inline(never)]
-    pub(super) fn join_settled(&mut self, now: Time, packet: &Packet, size: u32, out: &mut Outbox, trace: &mut Trace) {
+    pub(super) fn join_settled(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        size: u32,
+        out: &mut Outbox,
+        trace: &mut Trace,
+    ) -> Offered {
         self.settle(now, trace);
         let queue = self.settled_view();
         if !queue.fits(Bytes::new(u64::from(size))) {
-            return self.overflow_settled(now, packet, size, out, trace);
+            self.overflow_settled(now, packet, size, out, trace);
+            return Offered::DONE;
         }
-        let staged = out.stage(self.face, packet, now);
+        let mut judged = None;
         if !self.passive {
-            staged.packet.size = size;
-            match self.judge(now, &staged.packet, queue, trace) {
+            let mut joining = Packet { size, ..*packet };
+            let verdict = self.judge(now, &joining, queue, trace);
+            match verdict {
                 Verdict::Pass => {}
-                Verdict::Mark(level) => self.mark(&mut staged.packet, level),
+                Verdict::Mark(level) => self.mark(&mut joining, level),
                 Verdict::Drop => {
-                    out.unstage();
                     self.drop(packet, size, DropCause::Marker, out);
-                    return;
+                    return Offered::DONE;
                 }
             }
             if self.stamps {
-                self.stamp(now, &mut staged.packet, trace);
+                self.stamp(now, &mut joining, trace);
             }
-            staged.packet.size = packet.size;
+            if self.stamps || verdict != Verdict::Pass {
+                judged = Some(Packet { size: packet.size, ..joining });
+            }
         }
         let kind = packet.kind;
-        staged.start = now.max(self.busy_until);
-        staged.end = staged.start + self.serialisation(kind, size, staged.start);
-        self.busy_until = staged.end;
+        let start = now.max(self.busy_until);
+        let end = start + self.serialisation(kind, size, start);
+        self.busy_until = end;
         self.idle = false;
-        let start = staged.start;
         if start == now && self.quiet {
             self.count_departure(kind, size, now, start);
         } else {
             self.wait(SettledPacket { joined: now, start, size, flow: packet.name.flow, kind });
+        }
+        let Some(judged) = judged else { return Offered(Outcome::Leaves, end) };
+        out.put(self.face, &judged, [now, start, end]);
+        Offered::DONE
+    }
+
+    /// When the packet starts that was offered last, and [`Outcome::Leaves`].
+    /// `end` is when it has left.
+    pub(crate) fn last_start(&self, end: Time) -> Time {
+        match self.way {
+            Way::Through => end,
+            _ => self.ring.back().map_or(self.sent_start, |last| last.start),
         }
     }
 
@@ -167,6 +232,7 @@ impl Egress {
         self.data += u32::from(packet.kind == Kind::Data);
         grow_queue(&mut self.ring);
         self.ring.push_back(packet);
+        self.waits = true;
     }
 
     /// The first that waits starts its transmission.
@@ -188,6 +254,7 @@ impl Egress {
     #[inline(always)]
     pub(super) fn leave_ring(&mut self, waiting: SettledPacket) {
         self.ring.pop_front();
+        self.waits = !self.ring.is_empty();
         self.ring_bytes = self.ring_bytes - Bytes::new(u64::from(waiting.size));
         self.data -= u32::from(waiting.kind == Kind::Data);
     }

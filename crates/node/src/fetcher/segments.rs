@@ -150,9 +150,10 @@ impl Segments {
             self.grow();
         }
         self.next += 1;
-        let index = self.index(segment);
-        self.slots[index] = Slot { first_sent: now, prev: NONE, next: NONE, ..Slot::default() };
-        self.set_state(segment, State::Outstanding);
+        let (index, last, state) = (self.index(segment), self.outstanding.last, State::Outstanding);
+        self.slots[index] = Slot { first_sent: now, prev: last, next: NONE, state, ..Slot::default() };
+        self.follow(last, segment);
+        self.outstanding_count += 1;
         segment
     }
 
@@ -204,7 +205,7 @@ impl Segments {
         self.slots[index].state = state;
         match state {
             State::Outstanding => {
-                self.outstanding = self.append(self.outstanding, segment);
+                self.append(segment);
                 self.outstanding_count += 1;
             }
             State::Held => {
@@ -276,18 +277,24 @@ impl Segments {
         self.slots = slots;
     }
 
-    fn append(&mut self, list: List, segment: u64) -> List {
-        let (index, own) = (self.index(segment), segment as u32);
-        self.slots[index].prev = list.last;
-        self.slots[index].next = NONE;
-        match link(list.last) {
+    /// Appends an outstanding segment to the list of these.
+    fn append(&mut self, segment: u64) {
+        let (index, last) = (self.index(segment), self.outstanding.last);
+        (self.slots[index].prev, self.slots[index].next) = (last, NONE);
+        self.follow(last, segment);
+    }
+
+    /// An outstanding segment is the one after what was the last.
+    #[inline]
+    fn follow(&mut self, last: u32, segment: u64) {
+        match link(last) {
             Some(last) => {
                 let last = self.index(last);
-                self.slots[last].next = own;
-                List { last: own, ..list }
+                self.slots[last].next = segment as u32;
             }
-            None => List { first: own, last: own },
+            None => self.outstanding.first = segment as u32,
         }
+        self.outstanding.last = segment as u32;
     }
 
     fn unlink(&mut self, mut list: List, segment: u64) -> List {

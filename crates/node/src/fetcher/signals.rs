@@ -16,6 +16,7 @@ const SHORTEST_TIMEOUT: Duration = Duration::from_micros(1);
 
 impl Fetcher {
     /// The timeout common to all Interests, computed when the timer fires: ndnSIM's, or the consumer's own.
+    #[inline]
     fn common_timeout(&self) -> Option<Duration> {
         let own = self.consumer.retransmission_timeout().map(|timeout| timeout.max(SHORTEST_TIMEOUT));
         own.or_else(|| (self.timer.estimator == Estimator::Ndnsim).then(|| self.rtt.rto()))
@@ -32,16 +33,20 @@ impl Fetcher {
         self.timer.scan > Duration::ZERO
     }
 
-    /// When the timer next finds something. Scans that would find nothing are skipped.
-    pub(crate) fn scan_due(&self) -> Time {
-        let Some(slot) = self.segments.oldest_outstanding().and_then(|oldest| self.segments.get(oldest)) else {
-            return Time::NEVER;
-        };
-        let due = match self.common_timeout() {
+    /// When there is something for the timer to find.
+    #[inline]
+    fn first_timeout(&self) -> Option<Time> {
+        let slot = self.segments.oldest_outstanding().and_then(|oldest| self.segments.get(oldest))?;
+        Some(match self.common_timeout() {
             Some(timeout) => slot.sent + timeout,
             None if self.times_out_after_deadline() => self.next_deadline + Duration::from_nanos(1),
             None => self.next_deadline,
-        };
+        })
+    }
+
+    /// When the timer next finds something. Scans that would find nothing are skipped.
+    pub(crate) fn scan_due(&self) -> Time {
+        let Some(due) = self.first_timeout() else { return Time::NEVER };
         match self.scanned {
             Some(scanned) if due <= scanned => self.next_check_from(scanned + Duration::from_nanos(1)),
             _ => self.next_check_from(due),
@@ -60,7 +65,8 @@ impl Fetcher {
     /// Scans for timeouts if that is due; else notes that every scan up to now found nothing, so that an RTO that
     /// shrinks later does not affect them. A packet at hand (`before_packet`) that is handled late goes first.
     pub(crate) fn scan_if_due(&mut self, now: Time, before_packet: bool) {
-        let due = self.scan_due();
+        // A scan is not before what it finds: mostly that is known without a division.
+        let due = if self.first_timeout().is_none_or(|first| first > now) { Time::NEVER } else { self.scan_due() };
         if due > now {
             if self.timer.scan > Duration::ZERO {
                 self.scanned = Some(now);

@@ -2,6 +2,7 @@
 
 use super::Node;
 use super::extras::Extras;
+use crate::config::Departure;
 use crate::counters::DropCause;
 use crate::pit::InRecord;
 use ndnweir_core::ctx::Ctx;
@@ -35,12 +36,32 @@ struct Downstream {
 }
 
 impl Node {
+    /// The departure of a Data that is sent on as the only consequence, at a node that only sends them.
     #[inline(never)]
-    pub(super) fn on_data(&mut self, now: Time, face: FaceId, packet: &mut Packet) {
-        self.counters.data += 1;
+    pub(super) fn on_data(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Departure {
+        if face.index() < self.faces.len()
+            && let Ok(found) = self.pit.locate(packet.name)
+            && self.fib.prefix(packet.name.flow).is_some()
+            && let Some((record, expiry, mark)) = self.pit.take_lone(found)
+        {
+            self.usual.data += 1;
+            self.usual.pending -= 1;
+            if !self.may_answer(now, face, &record, expiry) {
+                return Departure::NONE;
+            }
+            self.mark_answer(mark, &record, packet);
+            return self.send_off(now, record.face, packet);
+        }
+        self.on_other_data(now, face, packet)
+    }
+
+    /// A Data that nobody waits for or several do, or at a node that has more to do with it than to send it.
+    #[inline(never)]
+    pub(super) fn on_other_data(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Departure {
+        self.usual.data += 1;
         if self.is_down(face) {
             self.drop(DropCause::Down);
-            return;
+            return Departure::NONE;
         }
         let Ok(found) = self.pit.locate(packet.name) else { return self.on_unsolicited(now, face, packet) };
         let Some(prefix) = self.fib.prefix(packet.name.flow) else { return self.on_unsolicited(now, face, packet) };
@@ -52,22 +73,36 @@ impl Node {
         }
         let view = self.pit.view(slot);
         let satisfying = Satisfying { slot, prefix, face, rtt, mark: view.mark() };
-        let ins = match view.single_downstream() {
-            Some(lone) => {
-                self.answer(now, satisfying, lone, packet);
-                1
-            }
-            None => self.answer_several(now, satisfying, packet),
+        let (ins, departure) = match view.single_downstream() {
+            Some(lone) => (1, self.answer(now, satisfying, lone, packet)),
+            None => (self.answer_several(now, satisfying, packet), Departure::NONE),
         };
         self.close(now, slot, ins, face, Outcome::Superseded);
         self.pit.remove_found(found);
+        departure
+    }
+
+    /// Answers all downstreams of an entry that has had several. How many there are.
+    #[inline(never)]
+    fn answer_several(&mut self, now: Time, satisfying: Satisfying, packet: &mut Packet) -> usize {
+        let (mark, flags) = (packet.mark, packet.flags);
+        let ins = self.pit.ins(satisfying.slot);
+        for i in 0..ins {
+            let departure = self.answer(now, satisfying, self.pit.downstream(satisfying.slot, i), packet);
+            if departure.is_some() {
+                self.collect(now, departure, packet);
+            }
+            (packet.mark, packet.flags) = (mark, flags);
+        }
+        ins
     }
 
     #[inline(never)]
-    fn on_unsolicited(&mut self, now: Time, face: FaceId, packet: &Packet) {
+    fn on_unsolicited(&mut self, now: Time, face: FaceId, packet: &Packet) -> Departure {
         self.counters.unsolicited += 1;
         self.drop(DropCause::Protocol);
         self.notify_unsolicited(now, face, packet);
+        Departure::NONE
     }
 
     /// What may be done with a Data before it is sent: it is shown, stored and stamped. Its round-trip time, see
@@ -92,37 +127,46 @@ impl Node {
         rtt
     }
 
-    /// Answers all downstreams of an entry that has had several. How many there are.
-    #[inline(never)]
-    fn answer_several(&mut self, now: Time, satisfying: Satisfying, packet: &mut Packet) -> usize {
-        let (mark, flags) = (packet.mark, packet.flags);
-        let ins = self.pit.ins(satisfying.slot);
-        for i in 0..ins {
-            self.answer(now, satisfying, self.pit.downstream(satisfying.slot, i), packet);
-            (packet.mark, packet.flags) = (mark, flags);
-        }
-        ins
-    }
-
-    /// Answers one downstream that waits until its expiry.
+    /// Whether a downstream that waits until its expiry gets a Data from `face`; it is counted.
     #[inline(always)]
-    fn answer(&mut self, now: Time, satisfying: Satisfying, (record, expiry): (InRecord, Time), packet: &mut Packet) {
+    fn may_answer(&mut self, now: Time, face: FaceId, record: &InRecord, expiry: Time) -> bool {
         if expiry < now {
             self.counters.expired += 1;
-            return;
+            return false;
         }
-        self.counters.answered += 1;
+        self.usual.answered += 1;
         // The upstream has it.
-        if record.face == satisfying.face {
-            return;
+        record.face != face
+    }
+
+    /// The mark of pending Interests comes to a Data.
+    #[inline(always)]
+    fn mark_answer(&self, mark: u8, record: &InRecord, packet: &mut Packet) {
+        if mark > 0 && (self.interest_marks != InterestMarks::Own || record.marked()) {
+            packet.mark = packet.mark.max(mark);
+        }
+        packet.flags &= !flags::FROM_CACHE;
+    }
+
+    /// Answers one downstream that waits until its expiry. The departure of the answer, if it leaves as it is.
+    #[inline(always)]
+    fn answer(
+        &mut self,
+        now: Time,
+        satisfying: Satisfying,
+        (record, expiry): (InRecord, Time),
+        packet: &mut Packet,
+    ) -> Departure {
+        if !self.may_answer(now, satisfying.face, &record, expiry) {
+            return Departure::NONE;
         }
         if self.extras.any(Extras::WATCHES) {
             packet.mark = self.mark_for(now, satisfying, record.face, packet);
         }
-        if satisfying.mark > 0 && (self.interest_marks != InterestMarks::Own || record.marked()) {
-            packet.mark = packet.mark.max(satisfying.mark);
+        self.mark_answer(satisfying.mark, &record, packet);
+        if !self.extras.any(Extras::METERS.and(Extras::LOGS)) {
+            return self.send_off(now, record.face, packet);
         }
-        packet.flags &= !flags::FROM_CACHE;
         if self.extras.any(Extras::METERS) {
             let downstream = Downstream {
                 face: record.face,
@@ -134,6 +178,7 @@ impl Node {
         } else {
             self.emit(now, record.face, packet);
         }
+        Departure::NONE
     }
 
     /// Shows a Data to the meter, to the shaper of the face that it came from and to the strategy. Its round-trip time,

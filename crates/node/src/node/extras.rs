@@ -49,6 +49,21 @@ impl Extras {
         self.0 & of.0 != 0
     }
 
+    /// Whether a new Interest goes to the cheapest next hop with nothing else to be done or looked at.
+    #[inline(always)]
+    pub(super) const fn send_at_once(self) -> bool {
+        let before = Extras::HOST.and(Extras::SERVES).and(Extras::DOWN).and(Extras::DEAD);
+        let told = Extras::LOGS.and(Extras::SEVERAL).and(Extras::COUNTS_FLOWS);
+        self.0 & Extras::CHEAPEST.and(before).and(told).0 == Extras::CHEAPEST.0
+    }
+
+    /// Whether a Data for one downstream is sent there with nothing else to be done.
+    #[inline(always)]
+    pub(super) const fn answer_at_once(self) -> bool {
+        let told = Extras::LOGS.and(Extras::SEVERAL).and(Extras::COUNTS_FLOWS);
+        !self.any(Extras::WATCHES.and(Extras::STAMPS).and(Extras::ADMITS).and(Extras::DOWN).and(told))
+    }
+
     /// Notes whether there are these.
     pub(super) fn set(&mut self, these: Extras, are: bool) {
         self.0 = if are { self.0 | these.0 } else { self.0 & !these.0 };

@@ -58,8 +58,8 @@ impl Node {
         }
         self.due.fill(Time::NEVER);
         (self.egress_wake, self.shaper_wake) = (Time::NEVER, Time::NEVER);
-        self.counters.lost += self.counters.pending;
-        self.counters.pending = 0;
+        self.counters.lost += self.usual.pending;
+        self.usual.pending = 0;
         self.touched.clear();
         self.reports.clear();
         self.pit.clear();

@@ -3,7 +3,9 @@
 use super::Node;
 use super::extras::Extras;
 use super::send::Sent;
+use crate::config::Departure;
 use crate::counters::DropCause;
+use crate::index::Vacant;
 use crate::pit::Seen;
 use crate::shares::Rejection;
 use ndnweir_core::ctx::Ctx;
@@ -14,23 +16,58 @@ use ndnweir_core::strategy::{Arrival, ForwardingDecision, InterestArrival, NextH
 use ndnweir_core::units::{Duration, Time};
 
 impl Node {
+    /// The departure of an Interest that is sent on as the only consequence, at a node that does so with new ones.
     #[inline(never)]
-    pub(super) fn on_interest(&mut self, now: Time, face: FaceId, packet: &mut Packet) {
-        self.counters.interests += 1;
+    pub(super) fn on_interest(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Departure {
+        if self.pit.has_room() && packet.mark == 0 && packet.hop_limit > 1 {
+            match self.pit.find(packet.name) {
+                Ok(slot) if face.index() < self.faces.len() => {
+                    self.usual.interests += 1;
+                    packet.hop_limit -= 1;
+                    self.on_pending(now, face, packet, slot);
+                    return Departure::NONE;
+                }
+                Ok(_) => {}
+                Err(vacant) => {
+                    if let Some(hop) = self.usual_hop(face, packet) {
+                        self.usual.interests += 1;
+                        packet.hop_limit -= 1;
+                        self.pit.insert_sent(vacant, packet, face, hop, now);
+                        self.usual.pending += 1;
+                        return self.send_off(now, hop, packet);
+                    }
+                }
+            }
+        }
+        self.on_other_interest(now, face, packet)
+    }
+
+    /// Where a new Interest goes that is sent without anyone being asked or told: by the cheapest next hop.
+    #[inline(always)]
+    fn usual_hop(&self, face: FaceId, packet: &Packet) -> Option<FaceId> {
+        let prefix = self.fib.prefix(packet.name.flow)?;
+        let exist = |hop: &FaceId| hop.index() < self.faces.len() && face.index() < self.faces.len();
+        self.fib.cheapest(prefix).filter(|hop| *hop != face && exist(hop))
+    }
+
+    /// An Interest with which more is to be done, or may be.
+    #[inline(never)]
+    pub(super) fn on_other_interest(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Departure {
+        self.usual.interests += 1;
         if self.is_down(face) {
             self.counters.down += 1;
             self.drop(DropCause::Down);
-            return;
+            return Departure::NONE;
         }
         if packet.hop_limit == 0 {
             self.counters.hop_limit += 1;
             self.drop(DropCause::Protocol);
-            return;
+            return Departure::NONE;
         }
         packet.hop_limit -= 1;
         let first = Extras::HOST.and(Extras::SHAPES).and(Extras::SERVES);
         if self.extras.any(first) && self.settles(now, face, packet) {
-            return;
+            return Departure::NONE;
         }
         self.pit.reserve();
         match self.pit.find(packet.name) {
@@ -41,18 +78,25 @@ impl Node {
                 } else if let Some(why) = self.pit.rejection(vacant, face, packet.size) {
                     self.reject_new(now, face, packet, why);
                 } else if let Some(prefix) = self.fib.prefix(packet.name.flow) {
-                    let slot = self.pit.insert(vacant, packet, face, now);
-                    self.counters.pending += 1;
-                    if self.extras.any(Extras::SEVERAL.and(Extras::LOGS).and(Extras::COUNTS_FLOWS)) {
-                        self.note_pending(slot, face, packet.name);
-                    }
-                    self.run_strategy(now, slot, prefix, face, packet, Arrival::New);
+                    self.begin(now, face, packet, vacant, prefix);
                 } else {
                     self.counters.no_prefix += 1;
                     self.send_nack(now, face, packet.nack(NackReason::NoRoute));
                 }
             }
         }
+        Departure::NONE
+    }
+
+    /// An Interest that is new here.
+    #[inline(always)]
+    fn begin(&mut self, now: Time, face: FaceId, packet: &Packet, vacant: Vacant, prefix: PrefixId) {
+        let slot = self.pit.insert(vacant, packet, face, now);
+        self.usual.pending += 1;
+        if self.extras.any(Extras::SEVERAL.and(Extras::LOGS).and(Extras::COUNTS_FLOWS)) {
+            self.note_pending(slot, face, packet.name);
+        }
+        self.run_strategy(now, slot, prefix, face, packet, Arrival::New);
     }
 
     /// What may come before the PIT: a host takes only what is for it, shapers count, the content store may have it.
@@ -141,7 +185,7 @@ impl Node {
             self.counters.retransmitted += 1;
         } else {
             self.counters.aggregated += 1;
-            self.counters.pending += 1;
+            self.usual.pending += 1;
             if self.counts_flows() {
                 self.faces[face.index()].flows.add(packet.name.flow);
             }

@@ -28,7 +28,7 @@ mod store;
 
 pub use faults::Custom;
 
-use crate::config::{FaceConfig, NodeConfig, Transmit};
+use crate::config::{Departure, FaceConfig, NodeConfig, Transmit};
 use crate::counters::{FaceCounters, NodeCounters};
 use crate::cs::ContentStore;
 use crate::dead::DeadNonces;
@@ -89,7 +89,16 @@ impl Plan {
     }
 }
 
-/// One NDN node. What every packet needs comes first, side by side.
+/// What every packet counts, of [`NodeCounters`].
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
+struct Usual {
+    interests: u64,
+    data: u64,
+    answered: u64,
+    pending: u64,
+}
+
+/// One NDN node. What every packet needs comes first, side by side: up to the PIT in two cache lines.
 #[derive(ndnweir_state::State)]
 #[repr(C, align(64))]
 pub struct Node {
@@ -100,8 +109,10 @@ pub struct Node {
     extras: Extras,
     interest_marks: InterestMarks,
     fib: Fib,
-    out: Outbox,
+    usual: Usual,
     pit: Pit,
+    out: Outbox,
+    /// But for [`Usual`].
     counters: NodeCounters,
     trace: Trace,
     choice: ForwardingDecision,
@@ -169,6 +180,7 @@ impl Node {
             nonces: plan.stream(streams::NONCE, 0),
             trace: Trace::new(config.trace),
             out: Outbox::default(),
+            usual: Usual::default(),
             counters: NodeCounters::default(),
             layout: config.layout.clone(),
             interest_marks: config.scheme.interest_marks,
@@ -371,10 +383,38 @@ impl Node {
     /// [`Node::handle`] without moving the packet, which is as the node left it afterwards.
     #[inline]
     pub fn receive(&mut self, now: Time, face: FaceId, packet: &mut Packet) {
-        match packet.kind {
-            Kind::Interest => self.on_interest(now, face, packet),
-            Kind::Data => self.on_data(now, face, packet),
-            Kind::Nack => self.on_nack(now, face, *packet),
+        let departure = self.forward(now, face, packet);
+        if departure.is_some() {
+            self.collect(now, departure, packet);
+        }
+    }
+
+    /// [`Node::receive`] for a driver that itself sends the packet, as it is then, where that is all that follows. Else
+    /// there is no departure, and [`Node::poll_transmit`] has what leaves.
+    #[inline(always)]
+    pub fn forward(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Departure {
+        let departure = match packet.kind {
+            Kind::Interest if self.extras.send_at_once() => self.on_interest(now, face, packet),
+            Kind::Interest => self.on_other_interest(now, face, packet),
+            Kind::Data if self.extras.answer_at_once() => self.on_data(now, face, packet),
+            Kind::Data => self.on_other_data(now, face, packet),
+            Kind::Nack => {
+                self.on_nack(now, face, *packet);
+                Departure::NONE
+            }
+        };
+        if self.extras.any(Extras::SHAPES.and(Extras::HOLDS)) {
+            self.release_after(now, departure, packet);
+            return Departure::NONE;
+        }
+        departure
+    }
+
+    /// Sends what shapers and the strategy release after a packet.
+    #[inline(never)]
+    fn release_after(&mut self, now: Time, departure: Departure, packet: &Packet) {
+        if departure.is_some() {
+            self.collect(now, departure, packet);
         }
         self.release_held(now);
     }
@@ -383,6 +423,12 @@ impl Node {
     #[inline]
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
         self.out.next().copied()
+    }
+
+    /// Whether [`Node::poll_transmit`] has nothing.
+    #[inline]
+    pub fn is_drained(&self) -> bool {
+        self.out.is_empty()
     }
 
     /// [`Node::poll_transmit`] without moving the packet, which the driver may change.
@@ -499,7 +545,9 @@ impl Node {
     pub fn counters(&self) -> NodeCounters {
         let held = self.faces.iter().map(|face| u64::from(face.shaper.held())).sum();
         let (pit, pit_peak) = (self.pit.len() as u64, self.pit.peak() as u64);
-        NodeCounters { pit, pit_peak, cache: self.cs.len() as u64, held, ..self.counters }
+        let Usual { interests, data, answered, pending } = self.usual;
+        let cache = self.cs.len() as u64;
+        NodeCounters { interests, data, answered, pending, pit, pit_peak, cache, held, ..self.counters }
     }
 
     /// Bytes of memory the PIT uses, with its timers and index.

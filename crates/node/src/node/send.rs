@@ -2,7 +2,9 @@
 
 use super::Node;
 use super::extras::Extras;
+use crate::config::Departure;
 use crate::counters::DropCause;
+use crate::egress::{Offered, Outcome as Offering};
 use crate::pit::InRecord;
 use crate::strategies::StrategyChoiceId;
 use ndnweir_core::ctx::Ctx;
@@ -165,10 +167,48 @@ impl Node {
     #[inline(always)]
     pub(super) fn emit(&mut self, now: Time, face: FaceId, packet: &Packet) {
         let egress = &mut self.faces[face.index()].egress;
-        if egress.offer(now, packet, &mut self.out, &mut self.trace) {
-            let due = egress.due();
-            self.note_due(face, due);
+        let offered = match self.extras.any(Extras::LOGS) {
+            true => egress.offer_logged(now, packet, &mut self.out, &mut self.trace),
+            false => egress.offer(now, packet, &mut self.out, &mut self.trace),
+        };
+        let departure = self.departure(face, offered);
+        if departure.is_some() {
+            self.collect(now, departure, packet);
         }
+    }
+
+    /// [`Node::emit`] where uses are not logged, but a packet that leaves as it is is not put into the outbox.
+    #[inline(always)]
+    pub(super) fn send_off(&mut self, now: Time, face: FaceId, packet: &Packet) -> Departure {
+        let egress = &mut self.faces[face.index()].egress;
+        let offered = egress.offer(now, packet, &mut self.out, &mut self.trace);
+        self.departure(face, offered)
+    }
+
+    /// What follows from an offer to a face's egress.
+    #[inline(always)]
+    fn departure(&mut self, face: FaceId, Offered(outcome, end): Offered) -> Departure {
+        match outcome {
+            Offering::Leaves => return Departure { face, end },
+            Offering::Done => {}
+            Offering::Due => {
+                let due = self.faces[face.index()].egress.due();
+                self.note_due(face, due);
+            }
+        }
+        Departure::NONE
+    }
+
+    /// Puts a packet that [`Node::forward`] gave back with what [`Node::poll_transmit`] gives.
+    #[inline]
+    pub fn collect(&mut self, now: Time, departure: Departure, packet: &Packet) {
+        self.out.put(departure.face, packet, [now, self.last_start(departure), departure.end]);
+    }
+
+    /// When the first bit leaves of the packet that departed last by its face.
+    #[inline]
+    pub fn last_start(&self, Departure { face, end }: Departure) -> Time {
+        self.faces.get(face.index()).map_or(end, |face| face.egress.last_start(end))
     }
 
     /// The link sends a frame of `bytes` of its own before what waits for `face`. Until when that takes.
@@ -219,7 +259,7 @@ impl Node {
             return;
         }
         let Some(record) = self.pit.leave(slot, face, now) else { return };
-        self.counters.pending -= 1;
+        self.usual.pending -= 1;
         if self.counts_flows() {
             self.faces[face.index()].flows.remove(cause.name.flow);
         }
@@ -285,7 +325,7 @@ impl Node {
     /// out-record, except `answered`.
     #[inline(always)]
     pub(super) fn close(&mut self, now: Time, slot: u32, ins: usize, answered: FaceId, outcome: Outcome) {
-        self.counters.pending -= ins as u64;
+        self.usual.pending -= ins as u64;
         if self.extras.any(Extras::SEVERAL.and(Extras::LOGS).and(Extras::COUNTS_FLOWS)) {
             self.note_closed(now, slot, answered, outcome);
         }

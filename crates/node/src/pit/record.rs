@@ -22,6 +22,9 @@ pub(crate) struct InRecord {
 }
 
 impl InRecord {
+    /// Of nobody.
+    pub(super) const NONE: InRecord = InRecord { arrival: Time::ZERO, nonce: 0, face: FaceId::NONE, size_and_flags: 0 };
+
     /// The Interest's bytes on the wire (up to 16 KiB; a packet has at most 8800).
     pub(crate) fn size(&self) -> u32 {
         u32::from(self.size_and_flags & !(RETRANSMITTED | MARKED))

@@ -30,7 +30,7 @@ impl Pit {
 
     /// The reach of an Interest that leaves.
     #[inline(always)]
-    fn reach_of(&mut self, packet: &Packet) -> Reach {
+    pub(super) fn reach_of(&mut self, packet: &Packet) -> Reach {
         if self.reach.1 != packet.lifetime_ms {
             self.reach = (Reach::of_lifetime(packet), packet.lifetime_ms);
         }

@@ -103,7 +103,7 @@ impl App {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         match &mut self.application {
             Application::Fetch(fetcher) => fetcher.poll_transmit(now),
@@ -113,7 +113,7 @@ impl App {
     }
 
     /// The delivery that a packet is for the application, if it is Data for an outstanding Interest.
-    #[inline]
+    #[inline(always)]
     pub(super) fn handle(&mut self, now: Time, packet: &Packet) -> Option<Arrival> {
         match &mut self.application {
             Application::Fetch(fetcher) => fetcher.handle(now, packet),

@@ -99,6 +99,7 @@ impl<'n, 'o> Engine<'n, 'o> {
             sink: Alone {
                 paths: Paths::default(),
                 with_paths: options.paths,
+                watched: options.paths || options.tap.is_some(),
                 in_flight: 0,
                 peak_in_flight: 0,
                 hash: options.hash.then(EventHash::new),
@@ -126,6 +127,8 @@ impl<'n, 'o> Engine<'n, 'o> {
             unswitched: vec![0; count],
             known: None,
             signals: signals(network),
+            examines: false,
+            drains: false,
             eager: Vec::new(),
         };
         let mut engine = Engine {
@@ -152,6 +155,7 @@ impl<'n, 'o> Engine<'n, 'o> {
             nodes: placement.slots_by_node(&layout),
             apps: placement.slots_by_consumer(network, &layout),
         });
+        engine.process.note_tellings();
         engine.number_sources();
         Ok(engine)
     }
@@ -345,7 +349,7 @@ fn places(
                     .map_err(|e| error(e.to_string()))?;
                 let directed_link = topology.channels[channel as usize].directed_link;
                 let shared = topology.is_below_ndn(directed_link);
-                egress_links.push(EgressLink { channel, directed_link, shared });
+                egress_links.push(EgressLink::new(channel, directed_link, shared));
             }
             place.egress_links = egress_links.into();
             if topology.is_host(number as u32) {

@@ -3,6 +3,7 @@
 mod apps;
 mod build;
 mod cross;
+mod exchange;
 mod faults;
 mod flows;
 mod fragments;

@@ -3,7 +3,7 @@
 use super::Source;
 use super::apps::App;
 use super::cross::Cross;
-use super::flows::FlowSet;
+use super::exchange::{Applications, Here};
 use super::fragments::Fragments;
 use super::media::Media;
 use super::sink::Sink;
@@ -17,7 +17,7 @@ use ndnweir_core::meter::Report;
 use ndnweir_core::packet::{Kind, Packet, flags};
 use ndnweir_core::units::Time;
 use ndnweir_link::{Port, Propagation};
-use ndnweir_node::{Node, Server, Transmit};
+use ndnweir_node::{Departure, Node, Server, Transmit};
 use std::ops::Range;
 
 /// The application of a local face.
@@ -33,9 +33,24 @@ pub(super) enum Local {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EgressLink {
     pub(super) channel: u32,
-    pub(super) directed_link: u32,
-    /// Whether a queue below NDN comes first.
-    pub(super) shared: bool,
+    /// The directed link, and [`SHARED`] where a queue below NDN comes first.
+    link: u32,
+}
+
+const SHARED: u32 = 1 << 31;
+
+impl EgressLink {
+    pub(super) fn new(channel: u32, directed_link: u32, shared: bool) -> EgressLink {
+        EgressLink { channel, link: if shared { directed_link | SHARED } else { directed_link } }
+    }
+
+    pub(super) fn directed_link(self) -> u32 {
+        self.link & !SHARED
+    }
+
+    pub(super) fn is_shared(self) -> bool {
+        self.link & SHARED != 0
+    }
 }
 
 /// A place of the topology, on one cache line.
@@ -64,19 +79,22 @@ pub(super) struct EngineNode {
 
 const _: () = assert!(size_of::<EngineNode>() == 64);
 
-/// A directed link with what is needed of it for every packet, side by side in as few cache lines as it takes.
+/// A directed link with what is needed of it for every packet: for one that arrives on the first cache line, for one that
+/// is sent on the second as well.
 #[derive(ndnweir_state::State)]
 #[repr(C, align(64))]
 pub(super) struct EngineLink {
     /// Where it ends.
     pub(super) to: u32,
-    /// The source of its arrivals.
-    pub(super) source: u32,
     /// Its only channel, and the face by which that is received; [`NONE`] where it has several or none.
     pub(super) channel: u32,
     pub(super) in_face: u16,
     pub(super) propagation: Propagation,
+    /// The source of its arrivals.
+    pub(super) source: u32,
 }
+
+const _: () = assert!(std::mem::offset_of!(EngineLink, propagation) + Propagation::FOR_ARRIVALS == 64);
 
 /// Everything except nodes and applications, so that these can be borrowed while it changes.
 #[derive(ndnweir_state::State)]
@@ -135,25 +153,72 @@ pub(super) struct Process<S> {
     /// By directed link: what it does to congestion signals; none where no link does anything.
     #[state(skip)]
     pub(super) signals: Option<Box<[SignalChange]>>,
+    /// Whether packets that arrive are told or changed, see [`Process::note_tellings`].
+    #[state(skip)]
+    pub(super) examines: bool,
+    /// Whether components tell anything: records, or reports to a planner.
+    #[state(skip)]
+    pub(super) drains: bool,
     /// Applications of the node at hand that may have something to send.
     pub(super) eager: Vec<u32>,
 }
 
 impl<S: Sink> Net<S> {
-    /// Puts what a node sends on its link.
+    /// Puts what leaves a node as it arrived on its link.
     #[inline(always)]
-    pub(super) fn transmit(&mut self, now: Time, egress_link: EgressLink, transmit: &mut Transmit) {
-        let EgressLink { channel, directed_link, shared } = egress_link;
-        let packet = &mut transmit.packet;
+    pub(super) fn depart(&mut self, now: Time, by: EgressLink, packet: &mut Packet, node: &Node, leaves: Departure) {
+        if self.sink.is_watched() || by.is_shared() {
+            self.transmit_unusual(now, by, packet, [now, node.last_start(leaves), leaves.end]);
+        } else {
+            self.launch(by.link, by.channel, packet, now, leaves.end);
+        }
+    }
+
+    /// Puts what waits in a node's outbox on its link.
+    #[inline(always)]
+    pub(super) fn transmit(&mut self, now: Time, by: EgressLink, transmit: &mut Transmit) {
+        let Transmit { ref mut packet, joined, start, end, .. } = *transmit;
+        if self.sink.is_watched() || by.is_shared() {
+            self.transmit_unusual(now, by, packet, [joined, start, end]);
+        } else {
+            self.launch(by.link, by.channel, packet, joined, end);
+        }
+    }
+
+    /// [`Net::transmit`] where packets are watched, or a queue below NDN comes first; `times` as in [`Net::put`]. A Data
+    /// from a content store begins its path here; paths are only kept where packets are watched.
+    #[inline(never)]
+    fn transmit_unusual(&mut self, now: Time, by: EgressLink, packet: &mut Packet, times: [Time; 3]) {
         if packet.kind == Kind::Data && packet.has(flags::FROM_CACHE) {
             packet.tag = 0;
         }
-        if shared {
-            self.offer(now, directed_link, channel, *packet);
+        let directed_link = by.directed_link();
+        if by.is_shared() {
+            self.offer(now, directed_link, by.channel, *packet);
         } else {
-            let Transmit { joined, start, end, .. } = *transmit;
-            self.put(now, directed_link, channel, &mut transmit.packet, [joined, start, end]);
+            self.put(now, directed_link, by.channel, packet, times);
         }
+    }
+
+    /// Schedules a node's next timeout.
+    #[inline(always)]
+    pub(super) fn note_timeout(&mut self, now: Time, node: &Node, due: &mut Time, source: u32) {
+        let next = node.poll_timeout().max(now);
+        if next != *due {
+            *due = next;
+            self.schedule.set(source, Due::new(next, EventRank::TIMEOUT));
+        }
+    }
+
+    /// A fragment, or other traffic than NDN, arrives at a node. Whether there is a packet for it, which replaces the
+    /// fragment.
+    #[inline(never)]
+    fn complete(&mut self, now: Time, channel: u32, place: u32, packet: &mut Packet) -> bool {
+        if packet.has(flags::FOREIGN) {
+            self.cross_arrival(now, channel, *packet);
+            return false;
+        }
+        self.fragments.complete(now, channel, place, packet)
     }
 
     /// Hands a packet to a queue below NDN.
@@ -174,6 +239,12 @@ impl<S: Sink> Net<S> {
         if self.sink.is_watched() {
             self.watch(now, directed_link, channel, packet, joined..start);
         }
+        self.launch(directed_link, channel, packet, joined, end);
+    }
+
+    /// [`Net::put`] of a packet that is not watched.
+    #[inline(always)]
+    fn launch(&mut self, directed_link: u32, channel: u32, packet: &Packet, joined: Time, end: Time) {
         let EngineLink { propagation, source, to, .. } = &mut self.links[directed_link as usize];
         if S::CUT && *to == NONE {
             return self.sink.cross(directed_link, channel, packet, joined, end);
@@ -188,7 +259,7 @@ impl<S: Sink> Net<S> {
 
 impl<S: Sink> Net<S> {
     /// Shows a packet that is put on a link to a tap, and lets it carry its path.
-    #[inline(never)]
+    #[inline(always)]
     fn watch(&mut self, now: Time, link: u32, channel: u32, packet: &mut Packet, waiting: Range<Time>) {
         if self.sink.is_tapped() {
             self.sink.show(now, waiting, link, channel, &self.topology, packet);
@@ -200,53 +271,79 @@ impl<S: Sink> Net<S> {
 }
 
 impl<S: Sink> Process<S> {
-    /// The first packet on a link arrives. The node reads it in place, so that it is not moved.
+    /// Notes whether packets are told or changed on arrival, after any of what does that was set.
+    pub(super) fn note_tellings(&mut self) {
+        self.examines = self.net.sink.has_hash() || self.known.is_some() || self.signals.is_some();
+        self.drains = self.trace || self.reports_wanted;
+    }
+
+    /// The first packet on a link arrives.
     pub(super) fn arrival(&mut self, directed_link: u32, source: u32) {
-        let Self { net, places, now, known, signals, .. } = self;
+        let (now, net) = (self.now, &mut self.net);
         let EngineLink { to, channel: only, in_face, ref mut propagation, .. } = net.links[directed_link as usize];
-        let place = &mut places[to as usize];
-        let (mut handled, mut frame) = (false, None);
-        if let Some(arrived) = propagation.arrive() {
-            net.sink.arrived(*now, directed_link, &arrived.packet);
-            let channel = arrived.channel();
-            let face =
-                || FaceId(if channel == only { in_face } else { net.topology.channels[channel as usize].in_face });
-            let packet = &mut arrived.packet;
-            if let Some(signals) = signals
-                && !packet.has(flags::FOREIGN)
-            {
-                signals[directed_link as usize].apply(packet);
-            }
-            match &mut place.node {
-                Some(node) if place.up && packet.fragment.is_none() => {
-                    if let Some(known) = known {
-                        packet.fields.keep(known.nodes[to as usize]);
-                    }
-                    node.receive(*now, face(), packet);
-                    handled = true;
-                }
-                _ if packet.has(flags::FOREIGN) => frame = Some((channel, *packet)),
-                Some(node) if place.up => {
-                    if net.fragments.complete(*now, channel, to, packet) {
-                        if let Some(known) = known {
-                            packet.fields.keep(known.nodes[to as usize]);
-                        }
-                        node.receive(*now, face(), packet);
-                        handled = true;
-                    }
-                }
-                Some(_) => self.dead[to as usize] += 1,
-                None => frame = Some((channel, *packet)),
-            }
-        }
-        propagation.clear_first();
-        let next = next_due(propagation);
+        let Some(first) = propagation.first().filter(|first| !first.is_lost()) else {
+            return self.lose_first(directed_link);
+        };
+        let channel = first.channel();
+        let mut packet = first.packet;
+        let next = due(propagation.pass_first(false));
         net.sink.ended();
         debug_assert_eq!(net.schedule.next().1, source, "nothing is scheduled before the arrival is");
         net.schedule.postpone(next);
-        if handled {
-            self.pump_inlined(to);
-        } else if let Some((channel, packet)) = frame {
+        if self.examines {
+            self.examine(directed_link, to, &mut packet);
+        }
+        let Self { net, places, .. } = self;
+        let EngineNode { node: Some(node), egress_links, due, source, up: true, .. } = &mut places[to as usize] else {
+            return self.arrive_elsewhere(to, channel, packet);
+        };
+        if !packet.fragment.is_none() && !net.complete(now, channel, to, &mut packet) {
+            return;
+        }
+        let face = if channel == only { in_face } else { net.topology.channels[channel as usize].in_face };
+        let departure = node.forward(now, FaceId(face), &mut packet);
+        let Some(&by) = egress_links.get(departure.face.index()) else {
+            return self.pump_with(to, departure, &mut packet);
+        };
+        net.depart(now, by, &mut packet, node, departure);
+        net.note_timeout(now, node, due, *source);
+        if self.drains {
+            self.drain(to);
+        }
+    }
+
+    /// The first packet on a link was lost.
+    #[inline(never)]
+    fn lose_first(&mut self, directed_link: u32) {
+        let propagation = &mut self.net.links[directed_link as usize].propagation;
+        let next = due(propagation.pass_first(true));
+        self.net.schedule.postpone(next);
+        self.net.sink.ended();
+    }
+
+    /// What is done with a packet that arrives beside handing it to the node.
+    #[inline(never)]
+    fn examine(&mut self, directed_link: u32, to: u32, packet: &mut Packet) {
+        self.net.sink.arrived(self.now, directed_link, packet);
+        if packet.has(flags::FOREIGN) {
+            return;
+        }
+        if let Some(signals) = &self.signals {
+            signals[directed_link as usize].apply(packet);
+        }
+        if let Some(known) = &self.known
+            && self.places[to as usize].node.is_some()
+        {
+            packet.fields.keep(known.nodes[to as usize]);
+        }
+    }
+
+    /// A packet arrives at a switch, or at a node that does not work.
+    #[inline(never)]
+    fn arrive_elsewhere(&mut self, to: u32, channel: u32, packet: Packet) {
+        if self.places[to as usize].node.is_some() && !packet.has(flags::FOREIGN) {
+            self.dead[to as usize] += 1;
+        } else {
             self.switch(to, channel, packet);
         }
     }
@@ -271,67 +368,26 @@ impl<S: Sink> Process<S> {
     }
 
     /// Moves packets between a node, its links and its applications until nothing moves.
-    #[inline(never)]
     pub(super) fn pump(&mut self, number: u32) {
-        self.pump_inlined(number);
+        self.pump_with(number, Departure::NONE, &mut Packet::default());
     }
 
-    /// [`Process::pump`], inlined into the usual caller.
-    #[inline(always)]
-    fn pump_inlined(&mut self, number: u32) {
+    /// [`Process::pump`], beginning with a packet that may leave the node.
+    #[inline(never)]
+    fn pump_with(&mut self, number: u32, first: Departure, packet: &mut Packet) {
         let Self { net, places, apps, servers, now, eager, known, .. } = self;
-        let now = *now;
-        let place = &mut places[number as usize];
-        let Some(node) = &mut place.node else { return };
-        loop {
-            while let Some(transmit) = node.next_transmit() {
-                let face = transmit.face.index();
-                if let Some(&egress_link) = place.egress_links.get(face) {
-                    net.transmit(now, egress_link, transmit);
-                    continue;
-                }
-                match place.locals[face - place.egress_links.len()] {
-                    Local::Server(server) => {
-                        if transmit.packet.kind == Kind::Interest {
-                            let face = transmit.face;
-                            let mut data = servers[server as usize].answer(now, &transmit.packet);
-                            data.tag = 0;
-                            node.receive(now, face, &mut data);
-                        }
-                    }
-                    Local::App(app) => {
-                        if let Some(known) = known {
-                            transmit.packet.fields.keep(known.apps[app as usize]);
-                        }
-                        if let Some(arrival) = apps[app as usize].handle(now, &transmit.packet) {
-                            net.sink.delivered(now, app, transmit.packet.tag, arrival);
-                            if let Some(ended) = apps[app as usize].flow_set().and_then(FlowSet::take_ended) {
-                                net.sink.flow(now, app, ended);
-                            }
-                        }
-                        if !eager.contains(&app) {
-                            eager.push(app);
-                        }
-                    }
-                }
-            }
-            let Some(consumer) = eager.pop() else { break };
-            let app = &mut apps[consumer as usize];
-            while let Some(mut interest) = app.poll_transmit(now) {
-                net.sink.requested(now, consumer, &interest);
-                if let Some(known) = known {
-                    interest.fields.keep(known.nodes[number as usize]);
-                }
-                node.receive(now, FaceId(app.face), &mut interest);
-            }
-            net.schedule.set(app.source, Due::new(app.due().max(now), EventRank::APPLICATION));
+        let EngineNode { node: Some(node), egress_links, locals, due, source, .. } = &mut places[number as usize]
+        else {
+            return;
+        };
+        let mut here = Here { number, node, egress_links, locals };
+        let mut applications = Applications { apps, servers, eager, known };
+        if first.is_some() {
+            applications.serve(*now, net, &mut here, first.face, packet);
         }
-        let due = node.poll_timeout().max(now);
-        if due != place.due {
-            place.due = due;
-            net.schedule.set(place.source, Due::new(due, EventRank::TIMEOUT));
-        }
-        if self.trace || self.reports_wanted {
+        applications.exchange(*now, net, &mut here);
+        net.note_timeout(*now, node, due, *source);
+        if self.drains {
             self.drain(number);
         }
     }
@@ -368,5 +424,11 @@ impl<S: Sink> Process<S> {
 /// The next arrival of a link.
 #[inline(always)]
 pub(super) fn next_due(propagation: &Propagation) -> Due {
-    Due::new(propagation.next_arrival(), EventRank::arrival(propagation.next_age()))
+    due((propagation.next_arrival(), propagation.next_age()))
+}
+
+/// An arrival, with the packet's age.
+#[inline(always)]
+fn due((arrival, age): (Time, u32)) -> Due {
+    Due::new(arrival, EventRank::arrival(age))
 }

@@ -20,6 +20,8 @@ pub(super) trait Sink {
     fn is_watched(&self) -> bool {
         self.is_tapped() | self.has_paths()
     }
+    /// Whether arrivals are hashed.
+    fn has_hash(&self) -> bool;
     /// Whether every packet is shown to a tap.
     fn is_tapped(&self) -> bool;
     /// A packet is put on a link.
@@ -51,6 +53,9 @@ pub(super) trait Sink {
 pub(super) struct Alone<'n, 'o> {
     pub(super) paths: Paths,
     pub(super) with_paths: bool,
+    /// Whether there is a tap, or Data carry their paths.
+    #[state(skip)]
+    pub(super) watched: bool,
     pub(super) in_flight: u64,
     pub(super) peak_in_flight: u64,
     pub(super) hash: Option<EventHash>,
@@ -64,6 +69,15 @@ pub(super) struct Alone<'n, 'o> {
 
 impl Sink for Alone<'_, '_> {
     const CUT: bool = false;
+
+    #[inline(always)]
+    fn is_watched(&self) -> bool {
+        self.watched
+    }
+
+    fn has_hash(&self) -> bool {
+        self.hash.is_some()
+    }
 
     #[inline(always)]
     fn is_tapped(&self) -> bool {

@@ -51,7 +51,7 @@ impl Engine<'_, '_> {
         let mut seen = Vec::new();
         // A node for each scheme, and those with a queue of their own on a link.
         let mut is_shown = |place: &EngineNode| {
-            let own = |link: &EgressLink| build::direction(network, link.directed_link).has_own_queue();
+            let own = |link: &EgressLink| build::direction(network, link.directed_link()).has_own_queue();
             let is_first = !seen.contains(&place.scheme);
             seen.extend(is_first.then_some(place.scheme));
             is_first || place.egress_links.iter().any(own)
@@ -143,8 +143,20 @@ impl Division {
 
     /// Processes that have nothing yet.
     pub(super) fn parts(&self, engine: &Engine<'_, '_>) -> Vec<Mutex<Part>> {
-        let Process { net, places, apps, servers, sources, trace, reports_wanted, known, signals, .. } =
-            &engine.process;
+        let Process {
+            net,
+            places,
+            apps,
+            servers,
+            sources,
+            trace,
+            reports_wanted,
+            known,
+            signals,
+            examines,
+            drains,
+            ..
+        } = &engine.process;
         let wants = Wants {
             hash: net.sink.hash.is_some(),
             paths: net.sink.has_paths(),
@@ -179,6 +191,8 @@ impl Division {
                 unswitched: Vec::new(),
                 known: known.clone(),
                 signals: signals.clone(),
+                examines: *examines,
+                drains: *drains,
                 eager: Vec::new(),
             })
         };

@@ -181,6 +181,10 @@ impl Log {
 impl Sink for Log {
     const CUT: bool = true;
 
+    fn has_hash(&self) -> bool {
+        self.wants.hash
+    }
+
     #[inline(always)]
     fn is_tapped(&self) -> bool {
         self.wants.tap
