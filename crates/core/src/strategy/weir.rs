@@ -225,7 +225,8 @@ impl Entry {
             let better = (hop.level / middle - 1.0).clamp(-1.0, 1.0);
             // A path is probed in proportion to what it may carry.
             let least = params.least * (hop.level / middle).clamp(LEAST_PROBES, 1.0);
-            hop.share = (hop.share * (params.gain * reactions * better).exp()).max(least.max(NEVER_NOTHING));
+            let grown = hop.share * libm::exp(params.gain * reactions * better);
+            hop.share = grown.max(least.max(NEVER_NOTHING));
         }
         self.normalise();
     }

@@ -47,7 +47,7 @@ fn shares_move_towards_the_higher_level() {
     assert!(near(&bench.shares(), [1.0 / 1.01, 0.01 / 1.01]), "the second has not told its level");
     bench.strategy.prefixes[0].changed = Time::ZERO;
     data(&mut bench, 50, 2, 3000, 3000);
-    let (first, second) = (f64::exp(-0.0078738), 0.03 * f64::exp(0.25));
+    let (first, second) = (libm::exp(-0.0078738), 0.03 * libm::exp(0.25));
     let shares = bench.shares();
     assert!((shares[0] - first / (first + second)).abs() < 1e-6, "{shares:?}");
     for ms in 6..400 {
@@ -67,7 +67,7 @@ fn shares_move_as_slowly_as_the_longest_way_answers() {
     let hop = &mut bench.strategy.prefixes[0].hops[1];
     (hop.asked, hop.srtt) = (Some(Time::ZERO), Some(Duration::from_millis(50)));
     data(&mut bench, 50, 2, 3000, 3000);
-    let (first, second) = (f64::exp(-0.0039369), 0.03 * f64::exp(0.125));
+    let (first, second) = (libm::exp(-0.0039369), 0.03 * libm::exp(0.125));
     let shares = bench.shares();
     assert!((shares[0] - first / (first + second)).abs() < 1e-6, "{shares:?}");
 }
@@ -133,7 +133,7 @@ fn a_next_hop_that_tells_next_to_nothing_hides_no_difference_between_the_others(
     assert_eq!(entry.low(), 5e6);
     entry.shift(&Params { gain: 1.0, ..Params::default() }, 0.1);
     let middle = 0.01 * 1e3 + 0.49 * 5e6 + 0.5 * 10e6;
-    let ratio = 0.5 / 0.49 * f64::exp(0.1 * (10e6 - 5e6) / middle);
+    let ratio = 0.5 / 0.49 * libm::exp(0.1 * (10e6 - 5e6) / middle);
     let shares = bench.shares();
     assert!((shares[2] / shares[1] - ratio).abs() < 1e-9, "{shares:?}");
 }
@@ -165,7 +165,7 @@ fn where_data_are_far_apart_shares_move_by_several_reactions_at_once() {
     }
     data(&mut bench, 2000, 2, 3000, 3000);
     let shares = bench.shares();
-    assert!((shares[1] / shares[0] - f64::exp(2.0)).abs() < 1e-6, "{shares:?}");
+    assert!((shares[1] / shares[0] - libm::exp(2.0)).abs() < 1e-6, "{shares:?}");
 }
 
 #[test]
