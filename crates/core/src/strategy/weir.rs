@@ -146,7 +146,8 @@ impl Component for Weir {
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), SchemeError> {
-        check::number("gain", params.gain, 0.0, 1000.0)?;
+        // A share grows by exp(gain · 4) at once, which must not be infinite.
+        check::number("gain", params.gain, 0.0, 100.0)?;
         check::number("breadth", params.breadth, 0.0, 1.0)?;
         check::number("first-share", params.first_share, 0.0, 1.0)?;
         check::number("least", params.least, 0.0, 0.1)?;
