@@ -1,6 +1,5 @@
 """Interests that nobody answers, where a forwarder shares traffic between two links."""
 
-import os
 import socket
 import struct
 import threading
@@ -41,7 +40,7 @@ def run(attack):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as attacker:
             while not ended.wait(max(start + number / PER_SECOND - time.monotonic(), 0)):
                 of = name(tlv(8, b"attack"), tlv(8, b"none"), tlv(8, struct.pack(">Q", number)))
-                attacker.sendto(interest(of, int.from_bytes(os.urandom(4)), LASTING), ("127.0.0.1", near.udp))
+                attacker.sendto(interest(of, number, LASTING), ("127.0.0.1", near.udp))
                 number += 1
 
     flooding = threading.Thread(target=flood, daemon=True)

@@ -206,14 +206,13 @@ impl Entry {
         self.known().map(|hop| hop.share).sum()
     }
 
-    /// A Data told the first level of a next hop: its share becomes what levels say beside those of the others, without
-    /// waiting for it to get there by itself.
+    /// If a Data tells the first level of a next hop, its share becomes what levels say beside those of the others,
+    /// without waiting for it to get there by itself.
     fn begin(&mut self, face: FaceId, level: f64) {
+        let Some(first) = self.hops.iter().position(|hop| hop.face == face && hop.level == 0.0) else { return };
         let mean = self.mean(f64::MAX);
-        if mean > 0.0
-            && let Some(hop) = self.hops.iter_mut().find(|hop| hop.face == face)
-        {
-            hop.share *= (level / mean).clamp(1.0 / MOST_FIRST, MOST_FIRST);
+        if mean > 0.0 {
+            self.hops[first].share *= (level / mean).clamp(1.0 / MOST_FIRST, MOST_FIRST);
             self.normalise();
         }
     }
@@ -338,9 +337,7 @@ impl Strategy for Weir {
         let soft = Some(event.packet.fields.get(self.slots.soft)).filter(|soft| *soft != UNKNOWN);
         let soft = soft.and_then(of_field).unwrap_or(level).min(LENIENT * level);
         let level = level - self.params.breadth * (level - soft);
-        if entry.hops.iter().any(|hop| hop.face == event.face && hop.level == 0.0) {
-            entry.begin(event.face, level);
-        }
+        entry.begin(event.face, level);
         let smoothing = self.params.smoothing.secs();
         if let Some(hop) = entry.hops.iter_mut().find(|hop| hop.face == event.face) {
             let since = ctx.now.since(hop.seen).secs();

@@ -6,7 +6,7 @@ use crate::units::{Duration, Time};
 
 /// What is on its way counts for so many mean round trips at least, and twice as long at most, but for no longer than
 /// [`LONGEST_EPOCH`].
-const EPOCH: u32 = 4;
+const EPOCH: u64 = 4;
 /// Answers come in bursts and not evenly.
 const LEAST_EPOCH: Duration = Duration::from_millis(100);
 /// Longer than the round trips of most paths, and the epoch while they are not known.
@@ -144,7 +144,7 @@ impl Hop {
 
     /// See [`EPOCH`].
     fn epoch(&self) -> Duration {
-        self.srtt.map_or(LONGEST_EPOCH, |srtt| (srtt * EPOCH.into()).clamp(LEAST_EPOCH, LONGEST_EPOCH))
+        self.srtt.map_or(LONGEST_EPOCH, |srtt| (srtt * EPOCH).clamp(LEAST_EPOCH, LONGEST_EPOCH))
     }
 
     pub(super) fn window(&self) -> f64 {
