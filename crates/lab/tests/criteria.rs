@@ -138,6 +138,40 @@ fn verdicts(attained: [&[f64]; 2], queueing: [f64; 2]) -> Vec<(CriterionVerdict,
 }
 
 #[test]
+fn a_value_relative_to_an_estimate_of_the_optimum_says_so_and_one_relative_to_a_proved_optimum_does_not() {
+    let criterion = small(SMALL, Depth::Default);
+    let judged = |known: Option<&str>| {
+        let made = |case: usize, known: Option<&str>| Measured {
+            case,
+            run: Run { scheme: "s".into(), seed: 1, ..Run::default() },
+            scalars: BTreeMap::from([("attained".into(), 0.8), ("queueing_ms".into(), 4.0)]),
+            estimate: known.map(String::from),
+            ..Measured::default()
+        };
+        // The optimum of the second case is proved in any case.
+        let runs = Runs(vec![vec![made(0, known), made(1, None)], vec![made(0, known)]]);
+        let result = vec![Some(criterion.judge(&runs, "s"))];
+        let judgement =
+            Judgement { schemes: vec!["s".into()], seeds: vec![1], results: vec![result], ..Judgement::default() };
+        let criteria = std::slice::from_ref(&criterion);
+        let document = text::json(criteria, &judgement, "x", "0");
+        (text::document(criteria, &judgement, "head"), document["criteria"][0]["results"][0]["measures"].clone())
+    };
+    let (text, measures) = judged(Some("7 of 9 flows are proved"));
+    let lead = "Relative to an estimate of the optimum, which is not proved: small (1 of 3 cells).";
+    assert!(text.contains("0.800 est.") && text.contains("in one: slow: 7 of 9 flows are proved"), "{text}");
+    assert!(text.contains(lead) && !text.contains("in one: fast"), "{text}");
+    assert_eq!(measures[0]["cells"][0]["estimate"], "7 of 9 flows are proved");
+    // The other case has a proof, and the other measure reads no optimum.
+    for cell in [&measures[0]["cells"][1], &measures[1]["cells"][0]] {
+        assert!(cell["mean"].is_number() && cell.get("estimate").is_none(), "{cell}");
+    }
+    let (text, measures) = judged(None);
+    assert!(!text.contains("est.") && !text.contains("estimate"), "{text}");
+    assert!(!measures.to_string().contains("estimate"), "{measures}");
+}
+
+#[test]
 fn the_worst_cell_decides_or_the_median_where_the_measure_says_so() {
     use CriterionVerdict::{Fail, Pass, Weak};
     // Means over seeds; thresholds 0.9 and 0.5 upwards, 0.5 and 1 downwards. Of two cells the median is the worse.

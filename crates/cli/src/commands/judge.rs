@@ -186,11 +186,14 @@ fn command(args: &JudgeArgs) -> String {
 
 fn shown(criteria: &[Criterion], judgement: &Judgement, args: &JudgeArgs) -> String {
     let style = terminal::table_style(args.output.wide);
+    let estimated = text::estimated(criteria, judgement);
+    let estimated = estimated.map(|line| format!("{}\n", plain::line(&line))).unwrap_or_default();
     if judgement.schemes.len() > MAX_WORD_COLUMNS {
         let letters = text::letters(criteria, judgement, style);
-        return format!("+ pass, o weak, x fail, n not applicable\n\n{letters}\n");
+        return format!("+ pass, o weak, x fail, n not applicable\n\n{letters}{estimated}\n");
     }
     let mut out = text::matrix(criteria, judgement, style);
+    out.push_str(&estimated);
     // Criteria that did not pass are listed with their measures.
     for (criterion, results) in criteria.iter().zip(&judgement.results) {
         let passed = |r: &criteria::CriterionResult| r.verdict == criteria::CriterionVerdict::Pass;

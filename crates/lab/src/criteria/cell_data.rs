@@ -17,6 +17,8 @@ pub struct CellData {
     /// Attained share of the fair rate and the 99th percentile of the delay above the base RTT, in base RTTs, means
     /// over seeds; `None` without an optimum.
     pub point: Option<(f64, f64)>,
+    /// What is known about the optimum that the share is relative to, if it is an estimate.
+    pub estimate: Option<String>,
     /// The run of the first seed over time.
     pub series: CellSeries,
 }

@@ -99,6 +99,8 @@ pub struct RunRecord {
     pub(super) drawn: CellSeries,
     /// Interests, Data and NACKs that crossed a link.
     pub packet_hops: u64,
+    /// What is known about the optimum that scalars are relative to, if it is an estimate.
+    pub(super) estimate: Option<String>,
 }
 
 impl RunRecord {
@@ -119,6 +121,7 @@ impl RunRecord {
             bin_s: run.series.bin_s,
             drawn: CellSeries::of(run),
             packet_hops,
+            estimate: measured.estimate.clone(),
         }
     }
 
@@ -155,7 +158,7 @@ impl RunRecord {
         }
         let defined = |(name, value): (&String, &Option<f64>)| value.map(|value| (name.clone(), value));
         let scalars = self.scalars.iter().filter_map(defined).collect();
-        Measured { case, run, scalars, patterns: self.patterns.clone() }
+        Measured { case, run, scalars, patterns: self.patterns.clone(), estimate: self.estimate.clone() }
     }
 }
 
@@ -173,6 +176,18 @@ fn rows(run: &Run, name: &str) -> Vec<(Vec<String>, Values)> {
 mod tests {
     use super::*;
     use crate::evaluation::expr::parse;
+
+    #[test]
+    fn a_stored_record_still_knows_that_its_optimum_is_an_estimate() {
+        let again = |estimate: Option<String>| {
+            let measured = Measured { estimate, ..Measured::default() };
+            let record = RunRecord::new(&measured, &Wanted::default(), 0);
+            let stored = serde_json::to_string(&record).unwrap();
+            serde_json::from_str::<RunRecord>(&stored).unwrap().measured(0).estimate
+        };
+        assert_eq!(again(Some("7 of 9 flows are proved".into())).as_deref(), Some("7 of 9 flows are proved"));
+        assert_eq!(again(None), None);
+    }
 
     #[test]
     fn names_are_collected_by_the_experiment_and_the_place_they_are_read_at() {

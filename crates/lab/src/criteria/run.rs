@@ -159,7 +159,9 @@ impl Jobs<'_> {
         for ((experiment, case), records) in criterion.cells().zip(records.chunks(self.seeds.len())) {
             let runs: Vec<Measured> = records.iter().map(|record| record.measured(case)).collect();
             let series = records.first().map(|record| record.drawn.clone()).unwrap_or_default();
-            shown.push(CellData { experiment, case, point: point(&runs), series });
+            let point = point(&runs);
+            let estimate = runs.first().and_then(|run| run.estimate.clone()).filter(|_| point.is_some());
+            shown.push(CellData { experiment, case, point, estimate, series });
             by_experiment[experiment].extend(runs);
         }
         Some((criterion.judge(&Runs(by_experiment), scheme), shown))

@@ -76,6 +76,34 @@ pub fn spread(value: Option<&Summary>) -> String {
     }
 }
 
+/// The value of a cell with its spread, and whether it is relative to an estimate.
+pub fn cell_value(cell: &CellResult) -> String {
+    let mark = if cell.estimate.is_some() { format!(" {ESTIMATED}") } else { String::new() };
+    format!("{}{mark}", spread(cell.value.as_ref()))
+}
+
+/// Follows values that are relative to an estimate of the optimum.
+pub const ESTIMATED: &str = "est.";
+
+/// What the mark means in each cell that has it, one line for each; empty if all optima are proved.
+pub fn estimates(criterion: &Criterion, results: &[Option<CriterionResult>]) -> Vec<String> {
+    let line = |(cell, known): (String, &str)| {
+        format!("{ESTIMATED}: relative to an estimate of the optimum, which is not proved, in {cell}: {known}")
+    };
+    criterion.estimates(results).into_iter().map(line).collect()
+}
+
+/// Which criteria have cells that are relative to an estimate of the optimum; `None` if all optima are proved.
+pub fn estimated(criteria: &[Criterion], judgement: &Judgement) -> Option<String> {
+    let cells = |(criterion, results): (&Criterion, &Vec<Option<CriterionResult>>)| {
+        let found = criterion.estimates(results).len();
+        (found > 0).then(|| format!("{} ({found} of {} cells)", criterion.name, criterion.cells().count()))
+    };
+    let all: Vec<String> = criteria.iter().zip(&judgement.results).filter_map(cells).collect();
+    let lead = "Relative to an estimate of the optimum, which is not proved";
+    (!all.is_empty()).then(|| format!("{lead}: {}.", all.join(", ")))
+}
+
 /// The text of a measure's thresholds: `≤ 0.5, weak ≤ 1`.
 pub fn thresholds(measure: &Measure) -> String {
     let sign = match measure.better {
@@ -113,7 +141,7 @@ pub fn measures(
             let cells = vec![
                 plain(std::mem::take(&mut label)),
                 plain(scheme.clone()),
-                plain(spread(cell.value.as_ref())),
+                plain(cell_value(cell)),
                 plain(cell.limit.map_or_else(|| "–".into(), number)),
                 plain(thresholds(measure)),
                 verdict,
@@ -123,6 +151,9 @@ pub fn measures(
         }
     }
     let mut text = TextTable { columns, rows }.render(style);
+    for line in estimates(criterion, results) {
+        text.push_str(&format!("{}\n", plain::line(&line)));
+    }
     for (scheme, result) in schemes.iter().zip(results) {
         if let Some(result) = result.as_ref().filter(|r| r.verdict == CriterionVerdict::NotApplicable) {
             text.push_str(&format!("{scheme}: not applicable: {}\n", plain::line(&result.reason)));
@@ -152,6 +183,9 @@ pub fn document(criteria: &[Criterion], judgement: &Judgement, head: &str) -> St
         text.push_str("+ pass, o weak, x fail, n not applicable\n\n");
         text.push_str(&letters(criteria, judgement, style));
     }
+    if let Some(line) = estimated(criteria, judgement) {
+        text.push_str(&format!("\n{}\n", plain::line(&line)));
+    }
     for (criterion, results) in criteria.iter().zip(&judgement.results) {
         text.push_str(&format!(
             "\n{} {} ({}): {}\n\n",
@@ -169,7 +203,7 @@ pub fn document(criteria: &[Criterion], judgement: &Judgement, head: &str) -> St
 pub fn json(criteria: &[Criterion], judgement: &Judgement, command: &str, version: &str) -> Value {
     let round = |x: f64| significant(x, 10);
     let cell = |criterion: &Criterion, cell: &CellResult| {
-        json!({
+        let mut value = json!({
             "experiment": criterion.experiments[cell.experiment].id,
             "case": criterion.experiments[cell.experiment].cases[cell.case].name,
             "mean": cell.value.as_ref().map(|s| round(s.mean)),
@@ -177,7 +211,11 @@ pub fn json(criteria: &[Criterion], judgement: &Judgement, command: &str, versio
             "n": cell.value.as_ref().map_or(0, |s| s.n),
             "limit": cell.limit.map(round),
             "verdict": cell.verdict,
-        })
+        });
+        if let Some(known) = &cell.estimate {
+            value["estimate"] = json!(known);
+        }
+        value
     };
     let result = |criterion: &Criterion, (scheme, result): (&String, &Option<CriterionResult>)| {
         let Some(result) = result else { return json!({ "scheme": scheme, "verdict": null }) };

@@ -11,6 +11,7 @@ use super::model::{Better, Combine, Criterion, Measure};
 use crate::evaluation::{ExperimentGrid, Runs};
 use crate::results::Summary;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The verdicts, from good to bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -51,6 +52,8 @@ pub struct CellResult {
     pub limit: Option<f64>,
     /// The verdict.
     pub verdict: CriterionVerdict,
+    /// What is known about the optimum that value or limit are relative to, if it is an estimate.
+    pub estimate: Option<String>,
 }
 
 /// The result of a measure for a scheme.
@@ -119,7 +122,10 @@ impl Measure {
             let value = runs.summary(grids, experiment, Some(case), scheme, &self.metric).map(|(s, _)| s);
             let limit = runs.summary(grids, experiment, Some(case), scheme, &self.limit).map(|(s, _)| s.mean);
             let verdict = value.as_ref().map_or(CriterionVerdict::Fail, |s| self.verdict(s.mean));
-            CellResult { experiment, case, value, limit, verdict }
+            let found =
+                |run| [&self.metric, &self.limit].into_iter().find_map(|e| runs.estimate(grids, experiment, run, e));
+            let estimate = runs.of(experiment, Some(case), scheme).find_map(found).map(String::from);
+            CellResult { experiment, case, value, limit, verdict, estimate }
         };
         let places = self.experiments.iter().flat_map(|&e| (0..grids[e].cases.len()).map(move |c| (e, c)));
         let cells: Vec<CellResult> = places.map(cell).collect();
@@ -131,6 +137,16 @@ impl Measure {
             Combine::Median => *order.get(cells.len().checked_sub(1)? / 2)?,
         };
         Some(MeasureResult { cells, decided })
+    }
+}
+
+impl Criterion {
+    /// The cells with a measure that is relative to an estimate of the optimum, by name, and what is known about it.
+    pub fn estimates<'a>(&self, results: &'a [Option<CriterionResult>]) -> BTreeMap<String, &'a str> {
+        let cells = results.iter().flatten().flat_map(|r| &r.measures).flat_map(|m| &m.cells);
+        let named =
+            |cell: &'a CellResult| Some((self.cell_name(cell.experiment, cell.case), cell.estimate.as_deref()?));
+        cells.filter_map(named).collect()
     }
 }
 

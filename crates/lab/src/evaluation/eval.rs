@@ -18,6 +18,8 @@ pub struct Measured {
     pub scalars: BTreeMap<String, f64>,
     /// Values of patterns, for a run whose tables were not kept.
     pub patterns: BTreeMap<String, Option<Vec<f64>>>,
+    /// What is known about the optimum that scalars are relative to, if it is an estimate.
+    pub estimate: Option<String>,
 }
 
 /// Matches any part of a name in an expression.
@@ -34,7 +36,7 @@ impl Measured {
         if let Some(waited) = queueing(&run, scenario) {
             scalars.insert(QUEUEING.into(), waited);
         }
-        Measured { case, scalars, run, patterns: BTreeMap::new() }
+        Measured { case, scalars, run, patterns: BTreeMap::new(), estimate: None }
     }
 
     /// The metric of all consumers, links, nodes or cross traffic whose name matches the pattern. `None` if it is
@@ -90,7 +92,7 @@ impl Runs {
     }
 
     /// The run that a target refers to, relative to another run.
-    fn target<'a>(
+    pub(super) fn target<'a>(
         &'a self,
         experiments: &[ExperimentGrid],
         from: (usize, &'a Measured),

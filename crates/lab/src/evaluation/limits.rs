@@ -1,6 +1,8 @@
 //! The limits of a case: its optimum and its base RTTs; and metrics of runs relative to them.
 
-use super::eval::Measured;
+use super::eval::{Measured, Runs};
+use super::expr::Expr;
+use super::grid::ExperimentGrid;
 use crate::experiment::{describe, optimum};
 use crate::results::{Optimum, Run, ScenarioInfo};
 use ndnweir_scenario::Scenario;
@@ -90,7 +92,38 @@ impl Measured {
         let mut measured = Measured::new(case, run, info);
         let more = more(&measured.scalars, &measured.run, limits);
         measured.scalars.extend(more);
+        measured.estimate.clone_from(&limits.optimum.estimate);
         measured
+    }
+}
+
+/// Whether a metric is relative to the routed optimum. An estimate of the physical one is left out.
+fn needs_optimum(name: &str) -> bool {
+    matches!(name, "optimum_mbps" | "share" | "attained" | "attained_worst")
+        || name.starts_with("consumers.") && name.ends_with(".optimum_mbps")
+}
+
+impl Runs {
+    /// What is known about the optimum that the value of an expression in a run of experiment number `experiment` is
+    /// relative to; `None` if the optimum is proved, or the value needs none.
+    pub fn estimate<'a>(
+        &'a self,
+        experiments: &[ExperimentGrid],
+        experiment: usize,
+        measured: &'a Measured,
+        expr: &'a Expr,
+    ) -> Option<&'a str> {
+        match expr {
+            Expr::Number(_) => None,
+            Expr::Name(name) => measured.estimate.as_deref().filter(|_| needs_optimum(name)),
+            Expr::At(inner, target) => {
+                let (there, other) = self.target(experiments, (experiment, measured), target)?;
+                self.estimate(experiments, there, other, inner)
+            }
+            Expr::Call(_, arguments) => {
+                arguments.iter().find_map(|e| self.estimate(experiments, experiment, measured, e))
+            }
+        }
     }
 }
 
@@ -138,4 +171,34 @@ fn more(known: &BTreeMap<String, f64>, run: &Run, limits: &Limits) -> Vec<(Strin
         put(&format!("links.{name}.content_mbps"), Some(*content));
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::{ConsumerOptimum, ConsumerRun, Physical};
+    use serde_json::json;
+
+    #[test]
+    fn the_metrics_that_change_with_the_optimum_are_those_that_need_it() {
+        let consumer: ConsumerRun = serde_json::from_value(json!({
+            "name": "C", "goodput_mbps": 3.0, "payload_bits": 0, "active_s": 1.0, "interests": 1, "retransmissions": 0,
+            "segments": 1, "duplicates": 0, "in_order": 1, "out_of_order": 0, "marks": 0, "nacks": 0, "timeouts": 0,
+            "decreases": 0, "paths": [],
+        }))
+        .unwrap();
+        let run = Run { goodput_mbps: 3.0, consumers: vec![consumer], ..Run::default() };
+        let of = |rate: f64| {
+            let consumers = vec![ConsumerOptimum { name: "C".into(), goodput_mbps: rate }];
+            let physical = Some(Physical { total_mbps: 9.0, jain: None, consumers: consumers.clone() });
+            let optimum = Optimum { total_mbps: Some(rate), consumers, physical, ..Optimum::default() };
+            more(&BTreeMap::new(), &run, &Limits { optimum, ..Limits::default() })
+        };
+        let (one, other) = (of(4.0), of(5.0));
+        assert_eq!(one.len(), other.len());
+        for ((name, value), (_, changed)) in one.iter().zip(&other) {
+            assert_eq!(value != changed, needs_optimum(name), "{name}");
+        }
+        assert_eq!(one.iter().filter(|(name, _)| needs_optimum(name)).count(), 5);
+    }
 }

@@ -37,7 +37,15 @@ pub fn store(comparison: &Comparison, series: SeriesOf, prefix: &str, to: &mut N
         }
         #[cfg(any(test, feature = "parquet"))]
         {
-            let label = |run| Labelled { experiment: "", case: "", set: &[], run, attained: None, optimum: None };
+            let label = |run| Labelled {
+                experiment: "",
+                case: "",
+                set: &[],
+                run,
+                attained: None,
+                estimate: None,
+                optimum: None,
+            };
             let runs: Vec<Labelled> = runs.iter().map(|run| label(*run)).collect();
             let table = tables::series(&runs, kind).without(&["experiment", "case"]);
             // Writing to memory does not fail; a test would reveal an error in the schema.

@@ -49,6 +49,7 @@ pub fn merge(sweep: &Sweep, jobs: &[usize], part: Option<(usize, usize)>) -> Res
             run: &record.run,
             attained: *attained,
             optimum: record.optimum.as_ref(),
+            estimate: record.estimate.as_deref(),
         })
         .collect();
     let tables: Vec<Table> =

@@ -39,15 +39,18 @@ pub struct Record {
     pub attained: Option<(f64, f64)>,
     /// The scenario's optimum, if it has ideal completion times.
     pub optimum: Option<Optimum>,
+    /// What is known about the optimum that `attained` is relative to, if it is an estimate.
+    pub estimate: Option<String>,
 }
 
 impl Record {
     fn new(run: Run, optimum: &Optimum) -> Record {
         let goodputs = run.consumers.iter().map(|c| (c.name.as_str(), significant(c.goodput_mbps, 9)));
         let attained = optimum.attained(goodputs).map(|a| (a.mean, a.worst));
+        let estimate = optimum.estimate.clone().filter(|_| attained.is_some());
         let optimum = (!optimum.completions.is_empty())
             .then(|| Optimum { completions: optimum.completions.clone(), ..Optimum::default() });
-        Record { run, attained, optimum }
+        Record { run, attained, optimum, estimate }
     }
 
     /// How close its flows came to the optimum.

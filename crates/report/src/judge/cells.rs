@@ -46,12 +46,8 @@ fn values(c: usize, criterion: &Criterion, judgement: &Judgement, (e, i): (usize
             let found = found.and_then(|m| m.cells.iter().find(|cell| (cell.experiment, cell.case) == (e, i)));
             match found {
                 Some(cell) => {
-                    let _ = write!(
-                        row,
-                        "<td class=\"v{}\">{}</td>",
-                        class(cell.verdict),
-                        escape(&text::spread(cell.value.as_ref()))
-                    );
+                    let _ =
+                        write!(row, "<td class=\"v{}\">{}</td>", class(cell.verdict), escape(&text::cell_value(cell)));
                 }
                 None => row.push_str("<td>–</td>"),
             }

@@ -75,6 +75,10 @@ pub fn page(criteria: &[Criterion], judgement: &Judgement, about: &About<'_>) ->
             escape(&judgement.stand_ins.join(", "))
         );
     }
+    if let Some(line) = text::estimated(criteria, judgement) {
+        let _ =
+            write!(body, "<div class=\"warn\">{} Values are marked <b>{}</b></div>", escape(&line), text::ESTIMATED);
+    }
     body.push_str("</header><main>");
     body.push_str(&chips(judgement.schemes.iter().map(String::as_str)));
     body.push_str(&matrix(criteria, judgement, about));
@@ -138,7 +142,8 @@ fn matrix_cell(criterion: &Criterion, result: Option<&CriterionResult>) -> Strin
             let thresholds = text::thresholds(measure);
             let required = thresholds.split(',').next().unwrap_or_default();
             let limit = cell.limit.map(|l| format!(" → {}", number(l))).unwrap_or_default();
-            format!("<small title=\"{}\">{value} ({required}{limit})</small>", escape(&measure.label))
+            let mark = if cell.estimate.is_some() { format!(" {}", text::ESTIMATED) } else { String::new() };
+            format!("<small title=\"{}\">{value}{mark} ({required}{limit})</small>", escape(&measure.label))
         }
         None => String::new(),
     };
@@ -197,7 +202,7 @@ fn measures(c: usize, criterion: &Criterion, judgement: &Judgement) -> String {
                  <td class=\"t v{}\">{}</td><td class=\"t\">{}</td></tr>",
                 std::mem::take(&mut label),
                 crate::tables::scheme_cell(k, scheme),
-                escape(&text::spread(cell.value.as_ref())),
+                escape(&text::cell_value(cell)),
                 cell.limit.map_or_else(|| "–".into(), number),
                 escape(&text::thresholds(measure)),
                 class(cell.verdict),
@@ -207,6 +212,9 @@ fn measures(c: usize, criterion: &Criterion, judgement: &Judgement) -> String {
         }
     }
     out.push_str("</tbody></table></div>");
+    for line in text::estimates(criterion, &judgement.results[c]) {
+        let _ = write!(out, "<p>{}.</p>", escape(&line));
+    }
     for (scheme, result) in judgement.schemes.iter().zip(&judgement.results[c]) {
         if let Some(result) = result.as_ref().filter(|r| r.verdict == CriterionVerdict::NotApplicable) {
             let _ = write!(out, "<p>{}: not applicable: {}.</p>", escape(scheme), escape(&result.reason));

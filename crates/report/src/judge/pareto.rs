@@ -35,10 +35,13 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     }
 }
 
+fn of_scheme(judgement: &Judgement, scheme: usize) -> impl Iterator<Item = &CellData> {
+    judgement.shown.iter().flat_map(move |row| &row[scheme])
+}
+
 /// The points of each scheme.
 fn points(judgement: &Judgement) -> Vec<Vec<(f64, f64)>> {
-    let points =
-        |s: usize| judgement.shown.iter().flat_map(move |row| &row[s]).filter_map(|shown: &CellData| shown.point);
+    let points = |s: usize| of_scheme(judgement, s).filter_map(|shown: &CellData| shown.point);
     (0..judgement.schemes.len()).map(|s| points(s).collect()).collect()
 }
 
@@ -109,9 +112,16 @@ pub fn draw(judgement: &Judgement) -> Option<Figure> {
         canvas.text("small tint", (frame.right + 12.0, y), Anchor::Start, &shorten(&judgement.schemes[k], 22));
         canvas.close();
     }
+    let estimated = |s: usize| of_scheme(judgement, s).filter(|shown| shown.estimate.is_some()).count();
+    let estimated = match (0..points.len()).map(estimated).max().filter(|n| *n > 0) {
+        Some(n) => {
+            format!(" In {n} of the cells the rate is relative to an estimate of the optimum, which is not proved.")
+        }
+        None => String::new(),
+    };
     let caption = format!(
         "A small dot for each of {cells} cells that have an optimum, a large one for each scheme's medians; up and to the left is \
-         better. The dashed line joins the medians that no other betters in both."
+         better. The dashed line joins the medians that no other betters in both.{estimated}"
     );
     let (height, width) = (HEIGHT.max(last + 10.0), WIDTH);
     Some(Figure {

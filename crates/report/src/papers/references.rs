@@ -17,6 +17,8 @@ const LEAD: &str = "<h2 id=\"ideal\">Ideal allocations</h2><p>Max-min fair: over
     MPTCP's linked increases (RFC 6356) converge in the fluid model, one subflow for each producer by the path with the fewest \
     hops. Neither knows queues, losses or start-up.</p>";
 
+const UNPROVED: &str = "<p>No rates over any paths are proved to be max-min fair within the allowed work: an estimate of them is left out.</p>";
+
 /// A table for each experiment that requests one.
 pub fn tables(paper: &Paper, results: &Results) -> String {
     let mut out = String::new();
@@ -59,6 +61,7 @@ fn table(paper: &Paper, results: &Results, at: usize) -> String {
     rows.extend([total, jain]);
     let note = match &results.optima[at].undefined {
         Some(reason) => format!("<p>The max-min fair allocation is undefined: {}.</p>", escape(reason)),
+        None if optimum.is_none() => UNPROVED.into(),
         None => String::new(),
     };
     format!("{}{note}", tables::html(&headings, &rows, 1))

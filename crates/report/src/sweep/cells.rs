@@ -138,6 +138,14 @@ impl Experiment<'_> {
         Cells(all.into_iter().map(|(place, values)| (place, mean(values))).collect())
     }
 
+    /// By case, what is known about the optimum that shares are relative to, where it is an estimate. Tables of earlier
+    /// versions do not say it.
+    pub fn estimates(&self) -> BTreeMap<Vec<usize>, &str> {
+        let Some(Values::Text(known)) = self.table.column("optimum_estimate") else { return BTreeMap::new() };
+        let of = |(place, _, row): &(Vec<usize>, usize, usize)| Some((place.clone(), known[*row].as_deref()?));
+        self.rows.iter().filter_map(of).collect()
+    }
+
     /// The cases that have runs, in the order of the keys' values.
     pub fn cases(&self) -> impl Iterator<Item = Vec<usize>> + '_ {
         let mut all: Vec<Vec<usize>> = self.rows.iter().map(|row| row.0.clone()).collect();

@@ -9,6 +9,7 @@ use super::html::{document, interactive};
 use super::svg::{Figure, escape};
 use super::tables::html;
 use cells::{Cells, Experiment};
+use ndnweir_lab::criteria::text::ESTIMATED;
 use ndnweir_lab::evaluation::number;
 use ndnweir_lab::results::tables::Table;
 
@@ -21,10 +22,13 @@ struct Metric {
     unit: &'static str,
 }
 
+/// The column that is relative to the optimum.
+const ATTAINED: &str = "attained";
+
 /// The metrics that are drawn, where they are defined: columns of docs/metrics.md.
 const METRICS: [Metric; 7] = [
     Metric { column: "goodput_mbps", name: "Goodput", unit: "Mbit/s" },
-    Metric { column: "attained", name: "Share of the optimum", unit: "" },
+    Metric { column: ATTAINED, name: "Share of the optimum", unit: "" },
     Metric { column: "delay_ms_mean", name: "Delay, mean", unit: "ms" },
     Metric { column: "delay_ms_p99", name: "Delay, 99th percentile", unit: "ms" },
     Metric { column: "jain", name: "Jain's index of fairness", unit: "" },
@@ -40,6 +44,9 @@ impl Metric {
 
 /// Most panels of a figure; a caption says what is left out.
 const MAX_PANELS: usize = 24;
+
+/// Most remarks on estimates of the optimum.
+const MAX_ESTIMATES: usize = 5;
 
 /// Most rows of the table of an experiment.
 const MAX_ROWS: usize = 2000;
@@ -77,6 +84,7 @@ pub fn sweep_page(name: &str, runs: &Table, version: &str) -> Result<String, NoS
         for figure in drawn(experiment, number) {
             body.push_str(&format!("<h3>{}</h3>{}", escape(&figure.title), interactive(&figure)));
         }
+        body.push_str(&estimates(experiment));
         body.push_str(&overview(experiment));
     }
     body.push_str("</main>");
@@ -101,6 +109,30 @@ fn drawn(experiment: &Experiment<'_>, number: usize) -> Vec<Figure> {
     figures
 }
 
+/// Which shares are relative to an estimate of the optimum; empty if none is.
+fn estimates(experiment: &Experiment<'_>) -> String {
+    let found = experiment.estimates();
+    if found.is_empty() {
+        return String::new();
+    }
+    let mut out = format!(
+        "<div class=\"warn\"><b>Estimates.</b> In {} of {} cases the share is relative to an estimate of the optimum, which is \
+         not proved; the table marks it with <b>{ESTIMATED}</b>",
+        found.len(),
+        experiment.cases().count()
+    );
+    let mut texts: Vec<&str> = found.into_values().collect();
+    texts.sort_unstable();
+    texts.dedup();
+    for text in texts.iter().take(MAX_ESTIMATES) {
+        out.push_str(&format!("<br>{}.", escape(text)));
+    }
+    if let Some(left) = texts.len().checked_sub(MAX_ESTIMATES).filter(|left| *left > 0) {
+        out.push_str(&format!("<br>{left} more are in runs.parquet."));
+    }
+    out + "</div>"
+}
+
 /// A table of all cases and schemes.
 fn overview(experiment: &Experiment<'_>) -> String {
     let all: Vec<(&Metric, Cells)> = METRICS.iter().map(|metric| (metric, experiment.cells(metric.column))).collect();
@@ -114,6 +146,7 @@ fn overview(experiment: &Experiment<'_>) -> String {
         .chain(["scheme", "seeds"])
         .chain(labels.iter().map(String::as_str))
         .collect();
+    let estimates = experiment.estimates();
     let mut rows = Vec::new();
     for case in experiment.cases().take(MAX_ROWS) {
         for (scheme, name) in experiment.schemes.iter().enumerate() {
@@ -122,12 +155,12 @@ fn overview(experiment: &Experiment<'_>) -> String {
             let mut row: Vec<String> =
                 case.iter().zip(&experiment.keys).map(|(value, key)| escape(&key.values[*value])).collect();
             row.extend([escape(name), seeds.to_string()]);
-            row.extend(values.iter().map(|mean| match mean {
-                Some(mean) => match mean.half {
-                    Some(half) => format!("{} ± {}", number(mean.mean), number(half)),
-                    None => number(mean.mean),
-                },
-                None => "–".to_owned(),
+            row.extend(values.iter().zip(&shown).map(|(mean, (metric, _))| {
+                let Some(mean) = mean else { return "–".to_owned() };
+                let half = mean.half.map(|half| format!(" ± {}", number(half))).unwrap_or_default();
+                let is_estimated = metric.column == ATTAINED && estimates.contains_key(&case);
+                let mark = if is_estimated { format!(" {ESTIMATED}") } else { String::new() };
+                format!("{}{half}{mark}", number(mean.mean))
             }));
             rows.push(row);
         }

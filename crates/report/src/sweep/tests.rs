@@ -94,3 +94,21 @@ fn other_tables_are_rejected() {
     let empty = table(&[QUEUE], &[], 1, |_, _, _| 0.0);
     assert!(sweep_page("x", &empty, "1").unwrap_err().to_string().contains("no rows"));
 }
+
+#[test]
+fn a_share_of_an_estimate_of_the_optimum_says_so_and_one_of_a_proved_optimum_does_not() {
+    let mut runs = table(&[QUEUE], &["bic"], 2, |case, _, _| 0.5 + case[0] as f64);
+    let goodput = runs.columns.last_mut().unwrap();
+    goodput.name = "attained".into();
+    let page = |runs: &Table| sweep_page("x", runs, "1").unwrap();
+    // A table of an earlier version has no such column.
+    assert!(page(&runs).contains("<td>1.50 ± 0</td>") && !page(&runs).contains("Estimates."));
+    let known = |row: usize| (row < 2).then(|| "7 of 9 <flows>".to_owned());
+    let rows = runs.len();
+    runs.columns.push(Column { name: "optimum_estimate".into(), values: Values::Text((0..rows).map(known).collect()) });
+    let found = page(&runs);
+    assert!(found.contains("In 1 of 3 cases") && found.contains("7 of 9 &lt;flows&gt;."));
+    assert!(found.contains("<td>0.500 ± 0 est.</td>") && found.contains("<td>1.50 ± 0</td>"));
+    runs.columns.last_mut().unwrap().values = Values::Text(vec![None; rows]);
+    assert!(!page(&runs).contains("Estimates.") && !page(&runs).contains(" est.</td>"));
+}

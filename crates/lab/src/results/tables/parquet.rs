@@ -169,7 +169,15 @@ mod tests {
             .map(|seed| Run { scheme: format!("s{seed}"), seed, goodput_mbps: seed as f64, ..Run::default() })
             .collect();
         let set = ["link.a-b.rate=1Mbps".to_owned()];
-        let label = |run| Labelled { experiment: "e", case: "c", set: &set, run, attained: None, optimum: None };
+        let label = |run| Labelled {
+            experiment: "e",
+            case: "c",
+            set: &set,
+            run,
+            attained: None,
+            estimate: None,
+            optimum: None,
+        };
         let table = runs_table(&runs.iter().map(label).collect::<Vec<_>>());
         let bytes = to_parquet(&table).unwrap();
         let read = |bytes: &[u8]| {
@@ -197,7 +205,8 @@ mod tests {
         run.series = Series { bin_s: 0.5, ..Series::default() };
         let columns = vec![vec![1.5, f64::NAN], vec![f64::NAN, 0.25], vec![0.0, 0.0]];
         run.series.tables[0].push(Rows { key: vec![], columns });
-        let one = Labelled { experiment: "a", case: "", set: &[], run: &run, attained: None, optimum: None };
+        let one =
+            Labelled { experiment: "a", case: "", set: &[], run: &run, attained: None, estimate: None, optimum: None };
         let bytes = to_parquet(&series(&[one], SeriesKind::Network)).unwrap();
         let file = std::env::temp_dir().join(format!("ndnweir-parquet-{}", std::process::id()));
         std::fs::write(&file, &bytes).unwrap();

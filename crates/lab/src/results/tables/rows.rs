@@ -20,6 +20,8 @@ pub struct Labelled<'a> {
     pub run: &'a Run,
     /// How close its flows came to the optimum.
     pub attained: Option<Attained>,
+    /// What is known about the optimum that `attained` is relative to, if it is an estimate.
+    pub estimate: Option<&'a str>,
     /// The optimum, for ideal completion times; `None` if they are not needed.
     pub optimum: Option<&'a Optimum>,
 }
@@ -121,6 +123,7 @@ pub fn runs(runs: &[Labelled]) -> Table {
         .float("goodput_mbps", |row| Some(row.run.goodput_mbps))
         .float("attained", |row| row.attained.map(|a| a.mean))
         .float("attained_worst", |row| row.attained.map(|a| a.worst))
+        .text("optimum_estimate", |row| row.estimate)
         .float("jain", |row| row.run.jain)
         .float("worst_share", |row| row.run.worst_share)
         .float("loss_mbps", |row| Some(row.run.loss_mbps));
