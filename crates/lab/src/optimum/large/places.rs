@@ -32,6 +32,8 @@ const LITTLE_MORE: f64 = 1.005;
 enum Found {
     /// One that links can carry, and the price of each group's cheapest path.
     Level { rate: f64, cheapest: Vec<f64> },
+    /// Links can carry the rates of the simplex, which limits all flows.
+    Carried,
     /// Links that are narrower than the simplex took them for.
     Place {
         links: Vec<usize>,
@@ -64,6 +66,11 @@ impl Levels<'_> {
                     links.into_iter().for_each(|l| narrow[l] = true);
                     // Few prices are those of the place, which may have lowered the level.
                     before = level * if self.few_priced() { HIGHER } else { LITTLE_MORE };
+                }
+                Found::Carried => {
+                    self.levels.extend(low);
+                    self.closed.fill(true);
+                    return Ok(());
                 }
                 Found::Level { rate, cheapest } => {
                     self.levels.extend(low.into_iter().filter(|low| low.rate <= rate));
@@ -121,7 +128,9 @@ impl Levels<'_> {
     /// The first level that links can carry and prices limit, beginning with a guess, or a place where links are too
     /// full that are not narrow yet. Prices of most links before that are kept.
     fn reach(&mut self, guess: f64, narrow: &[bool], most_links: &mut Priced) -> Result<Found, SolverError> {
-        let (mut level, mut gap) = (guess, GAP);
+        // Beyond the highest of the rates that the simplex gives all flows, no level demands more.
+        let most = self.limit.iter().copied().fold(0.0, f64::max);
+        let (mut level, mut gap) = (guess.min(most), GAP);
         for look in 1.. {
             self.check_work(level)?;
             let full = self.full(look);
@@ -136,6 +145,9 @@ impl Levels<'_> {
             if !links.is_empty() {
                 return Ok(Found::Place { links, level });
             }
+            if bounds.upper <= full && level >= most {
+                return Ok(Found::Carried);
+            }
             if !self.few_priced() {
                 *most_links = Priced { prices: self.game.prices.clone(), cheapest: cheapest.clone() };
             }
@@ -148,7 +160,7 @@ impl Levels<'_> {
             if bound < level * (1.0 - 0.1 * LEAST_GAP) {
                 level = bound;
             } else if bound > level * (1.0 + LEAST_GAP) && bounds.upper <= enough {
-                (level, gap) = (bound.min(STEP * level), GAP);
+                (level, gap) = (bound.min(STEP * level).min(most), GAP);
             } else if close && bounds.lower - lower < 0.3 * gap {
                 gap = (0.2 * gap).max(LEAST_GAP);
             }

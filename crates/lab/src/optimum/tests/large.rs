@@ -291,6 +291,23 @@ fn few_flows_that_rise_above_most_have_other_rates_than_the_simplex_gives() {
     assert!(most < 0.2, "{most}");
 }
 
+/// The simplex limits all of them at their links, and no game has a level left to find.
+#[test]
+fn flows_that_are_all_limited_in_places_are_solved_and_proved() {
+    let mut problem = mesh(60, 120, 0, &[1000.0], 1);
+    for i in 0..40 {
+        link(&mut problem.links, 60 + i, i, 1.0 + 0.1 * i as f64);
+        problem.flows.push(fetch(60 + i, &[(i * 7 + 1) % 60]));
+    }
+    problem.nodes = 100;
+    let found = large::approximation::fill(&problem, 1_000_000_000).unwrap();
+    assert!(found.check(&problem, 1).unwrap() < MAX_GAIN);
+    for (i, rate) in found.rates.iter().enumerate() {
+        let own = (1.0 + 0.1 * i as f64) / 1.04;
+        assert!((rate - own).abs() < 1e-4 * own, "{rate} is not {own}");
+    }
+}
+
 #[test]
 fn the_work_of_an_approximation_is_limited_alike_on_every_machine() {
     let problem = pairs(120, &[10.0], 2);
