@@ -163,6 +163,8 @@ pub fn consumers(runs: &[Labelled]) -> Table {
         "marks",
         "nacks",
         "timeouts",
+        "losses",
+        "false_losses",
         "decreases",
         "falls",
     ];
@@ -178,6 +180,8 @@ pub fn consumers(runs: &[Labelled]) -> Table {
             c.marks,
             c.nacks,
             c.timeouts,
+            c.losses,
+            c.false_losses,
             c.decreases,
             c.falls,
         ]
