@@ -5,6 +5,7 @@ mod checkpoints;
 mod criteria;
 mod criteria_oracle;
 mod flows;
+mod losses;
 mod ndnsieve;
 mod optimum_ceilings;
 mod order;

@@ -164,6 +164,10 @@ pub struct Timer {
     /// How many deviations the RTO lies above the smoothed round-trip time: 4 in RFC 6298 and both estimators' sources;
     /// ndn-tools' fetch sets 8.
     pub deviations: f64,
+    /// Whether losses are found before their timeout, by the rules of RACK-TLP (RFC 8985), as deployed fetches find them
+    /// unless told otherwise. No published NDN consumer does; over several ways it takes strategies that say how much
+    /// longer the others are.
+    pub loss_detection: bool,
 }
 
 impl Default for Timer {
@@ -177,6 +181,7 @@ impl Default for Timer {
             scan: Duration::from_millis(50),
             backoff_cap: 64,
             deviations: 4.0,
+            loss_detection: false,
         }
     }
 }

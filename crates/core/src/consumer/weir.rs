@@ -33,8 +33,9 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Params {
-        // In silence the pace halves already, so that the timer need not.
-        Params { headroom: 3.0, noise: 0.1, timer: Timer { backoff_cap: 2, ..Timer::default() } }
+        // In silence the pace halves already, so that the timer need not. Where several Data are lost a flow must not wait
+        // for its timer: others take its part meanwhile, and lose Data once it comes back.
+        Params { headroom: 3.0, noise: 0.1, timer: Timer { backoff_cap: 2, loss_detection: true, ..Timer::default() } }
     }
 }
 

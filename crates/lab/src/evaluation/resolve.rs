@@ -61,6 +61,8 @@ fn all_defined(scenario: &ScenarioInfo) -> Run {
         marks: 0,
         nacks: 0,
         timeouts: 0,
+        losses: 0,
+        false_losses: 0,
         decreases: 0,
         falls: 0,
         window_mean: Some(1.0),

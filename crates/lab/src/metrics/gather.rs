@@ -246,6 +246,8 @@ impl ConsumerGather {
             marks: b.marks.saturating_sub(a.marks),
             nacks: b.nacks.saturating_sub(a.nacks),
             timeouts: b.timeouts.saturating_sub(a.timeouts),
+            losses: b.losses.saturating_sub(a.losses),
+            false_losses: b.false_losses.saturating_sub(a.false_losses),
             decreases: b.decreases.saturating_sub(a.decreases),
             falls: b.falls.saturating_sub(a.falls),
             interest_overhead: overhead(

@@ -80,6 +80,8 @@ impl Run {
                 ("marks", c.marks),
                 ("nacks", c.nacks),
                 ("timeouts", c.timeouts),
+                ("losses", c.losses),
+                ("false_losses", c.false_losses),
                 ("decreases", c.decreases),
                 ("falls", c.falls),
             ];

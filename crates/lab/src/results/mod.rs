@@ -200,6 +200,12 @@ pub struct ConsumerRun {
     pub nacks: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// Losses found before their timeout.
+    #[serde(default)]
+    pub losses: u64,
+    /// Of these, those whose Data came after all.
+    #[serde(default)]
+    pub false_losses: u64,
     /// Number of times that the window was reduced in reaction to congestion.
     pub decreases: u64,
     /// Number of times that the window became smaller, for any reason; absent from results of older versions.

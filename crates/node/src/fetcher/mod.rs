@@ -131,6 +131,8 @@ pub struct FetcherCounters {
     pub losses: u64,
     /// Of these, those that a late answer disproved.
     pub false_losses: u64,
+    /// Interests sent for a segment that was outstanding still, to find out whether it was lost.
+    pub probes: u64,
     /// NACKs received.
     pub nacks: u64,
     /// Marked Data received.
@@ -360,7 +362,10 @@ impl Fetcher {
     pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         self.clock = now;
         let (segment, retransmission) = match self.next_probe(now) {
-            Some(segment) => (segment, true),
+            Some(segment) => {
+                self.counters.probes += 1;
+                (segment, true)
+            }
             None => self.next_request(now)?,
         };
         let deadline = now + self.own_timeout();

@@ -151,7 +151,7 @@ impl App {
             Application::Requests(_) => 0,
         };
         let given_up = match &self.application {
-            Application::Fetch(_) | Application::Flows(_) => c.losses,
+            Application::Fetch(_) | Application::Flows(_) => c.losses + c.probes,
             Application::Requests(_) => 0,
         };
         InterestAccount {

@@ -3,7 +3,7 @@
 use super::apps::{App, Application};
 use super::cross::Cross;
 use super::faults::Faults;
-use super::flows::{FlowSet, FlowTemplate, KnownObjects, first_number};
+use super::flows::{FlowSet, FlowTemplate, KnownObjects, first_number, loss_detection};
 use super::fragments::Fragments;
 use super::media::Media;
 use super::parallel::Threads;
@@ -192,7 +192,7 @@ impl<'n, 'o> Engine<'n, 'o> {
             let number = i as u32;
             let flow = FlowId(numbers.get(&consumer.flow()).copied().unwrap_or_default());
             let face = self.add_local(consumer.node, Local::App(number))?;
-            let config = |segments| FetcherConfig {
+            let config = |segments, loss| FetcherConfig {
                 flow,
                 number,
                 seed: self.seed,
@@ -202,7 +202,7 @@ impl<'n, 'o> Engine<'n, 'o> {
                 lifetime: consumer.lifetime,
                 trace: self.process.trace,
                 max_window: MAX_WINDOW,
-                loss: None,
+                loss,
                 pace: None,
             };
             let link = inward_rates[consumer.node];
@@ -211,14 +211,15 @@ impl<'n, 'o> Engine<'n, 'o> {
                 Traffic::Fetch { segments, consumer: own } => {
                     let mut built = own.as_ref().unwrap_or(&scheme.parts.consumer).build(layout);
                     built.on_link(link);
-                    Application::Fetch(Box::new(Fetcher::new(config(*segments), built)))
+                    let loss = loss_detection(&built, layout);
+                    Application::Fetch(Box::new(Fetcher::new(config(*segments, loss), built)))
                 }
                 Traffic::Flows(flows) => {
                     let own = flows.consumer.as_ref().unwrap_or(&scheme.parts.consumer).clone();
                     // The header fields it needs get their slots now; flows build theirs when they arrive.
-                    own.build(layout);
+                    loss_detection(&own.build(layout), layout);
                     let template = FlowTemplate {
-                        config: config(None),
+                        config: config(None, None),
                         consumer: own,
                         layout: layout.clone(),
                         link,

@@ -166,6 +166,8 @@ pub fn consumers(runs: &[Labelled]) -> Table {
         "marks",
         "nacks",
         "timeouts",
+        "losses",
+        "false_losses",
         "decreases",
         "falls",
     ];
@@ -181,6 +183,8 @@ pub fn consumers(runs: &[Labelled]) -> Table {
             c.marks,
             c.nacks,
             c.timeouts,
+            c.losses,
+            c.false_losses,
             c.decreases,
             c.falls,
         ]

@@ -95,6 +95,7 @@ impl Sent {
             scan: Duration::ZERO,
             backoff_cap: 64,
             deviations: 4.0,
+            loss_detection: false,
         };
         Sent {
             params,
