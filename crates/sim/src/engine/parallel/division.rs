@@ -162,9 +162,12 @@ impl Division {
             paths: net.sink.has_paths(),
             tap: net.sink.is_tapped(),
             observer: net.sink.observer.watches(),
+            requests: net.sink.observer.watches_requests(),
         };
         let part = |number: usize| {
             let next_handle = net.sink.paths.handles_of(number);
+            let mut log = Log::new(number, next_handle, wants, self.members.len(), self.ends.clone());
+            log.tap = net.sink.tap.as_ref().and_then(|tap| tap.part());
             let net = Net {
                 topology: Topology::default(),
                 links: net.links.iter().map(|_| EngineLink::elsewhere()).collect(),
@@ -173,7 +176,7 @@ impl Division {
                 cross: Cross::default(),
                 fragments: Fragments::new(0),
                 schedule: Tournament::new(sources.len()),
-                sink: Log::new(number, next_handle, wants, self.members.len(), self.ends.clone()),
+                sink: log,
             };
             Mutex::new(Process {
                 now: engine.process.now,

@@ -17,7 +17,7 @@ use super::{Engine, Source};
 use crate::schedule::{Due, EventRank, Schedule};
 use crew::{Crew, lock};
 use division::Division;
-use log::{Call, Log, Rank};
+use log::{Call, Log, Rank, Said};
 use ndnweir_core::units::{Duration, Time};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard};
@@ -142,9 +142,9 @@ impl Engine<'_, '_> {
         };
         let parts = division.parts(self);
         let crew = Crew::new(&parts, Part::work);
-        std::thread::scope(|scope| {
+        let stopped = std::thread::scope(|scope| {
             let hired = crew.hire(self.threads.count - 1, scope);
-            let mut round = |order: &[usize]| crew.round(&hired, order.iter().copied());
+            let mut round = |order: &[usize], first: &mut dyn FnMut()| crew.round(&hired, order.iter().copied(), first);
             let fewest = FEWEST_PER_WINDOW * self.threads.count as u64;
             loop {
                 let (events, windows) = (self.process.events, self.threads.windows);
@@ -163,7 +163,11 @@ impl Engine<'_, '_> {
                     return false;
                 }
             }
-        })
+        });
+        if let Some(tap) = &mut self.process.net.sink.tap {
+            parts.iter().filter_map(|part| lock(part).net.sink.tap.take()).for_each(|part| tap.take_in(part));
+        }
+        stopped
     }
 
     fn lose_patience(&mut self) {
@@ -177,7 +181,7 @@ impl Engine<'_, '_> {
         division: &Division,
         parts: &[Mutex<Part>],
         end: Time,
-        round: &mut dyn FnMut(&[usize]),
+        round: &mut dyn FnMut(&[usize], &mut dyn FnMut()),
         progress: &mut dyn FnMut(&mut Self),
     ) -> Back {
         let mut all: Vec<_> = parts.iter().map(lock).collect();
@@ -204,6 +208,7 @@ impl Engine<'_, '_> {
         let mut window = longest;
         let mut order: Vec<usize> = (0..all.len()).collect();
         let mut before: Vec<u64> = all.iter().map(|part| part.events).collect();
+        let mut said: Vec<Said> = all.iter().map(|_| Said::default()).collect();
         let back = loop {
             let concerns_all = self.process.net.schedule.next().min(flows_come).min(after_end);
             let first = all.iter().map(|part| part.net.schedule.next()).min().unwrap_or((Due::NEVER, 0));
@@ -222,12 +227,13 @@ impl Engine<'_, '_> {
             }
             drop(all);
             self.tell_window(&[]);
-            round(&order);
+            // What was logged in the window before is told beside this one.
+            round(&order, &mut || self.tell(&mut said));
             all = parts.iter().map(lock).collect();
             self.threads.windows += 1;
             let done: Vec<u64> = all.iter().zip(&before).map(|(part, before)| part.events - before).collect();
             self.tell_window(&done);
-            self.meet(&mut all);
+            self.meet(&mut all, &mut said);
             before.clear();
             before.extend(all.iter().map(|part| part.events));
             order.sort_by_key(|&part| std::cmp::Reverse(done[part]));
@@ -244,6 +250,7 @@ impl Engine<'_, '_> {
             }
             progress(self);
         };
+        self.tell(&mut said);
         all.iter_mut().for_each(|part| part.take_in());
         self.exchange(division, &mut all);
         back
@@ -255,8 +262,8 @@ impl Engine<'_, '_> {
         }
     }
 
-    /// Hands over what goes to other processes, and tells what was logged.
-    fn meet(&mut self, all: &mut [MutexGuard<'_, Part>]) {
+    /// Hands over what goes to other processes, and takes what was logged.
+    fn meet(&mut self, all: &mut [MutexGuard<'_, Part>], said: &mut [Said]) {
         for from in 0..all.len() {
             for to in 0..all.len() {
                 let sent = std::mem::take(&mut all[from].net.sink.outbox[to]);
@@ -269,15 +276,22 @@ impl Engine<'_, '_> {
                 }
             }
         }
-        let Self { process, control, .. } = self;
-        let logs: Vec<&Log> = all.iter().map(|part| &part.net.sink).collect();
-        let report = |now, node, report, entries| control.report(now, node, report, entries);
-        log::tell_all(&logs, &process.net.topology, &mut process.net.sink, report);
+        all.iter_mut().zip(&mut *said).for_each(|(part, said)| std::mem::swap(&mut part.net.sink.said, said));
         let collected = all.iter_mut().filter_map(|part| part.collected.take()).max();
         if collected.is_some() {
+            // Reports to the planner may bring about its next event.
+            self.tell(said);
             self.process.collected = collected;
             self.collect();
         }
+    }
+
+    /// Tells what was logged, once.
+    fn tell(&mut self, said: &mut [Said]) {
+        let Self { process, control, .. } = self;
+        let report = |now, node, report, entries| control.report(now, node, report, entries);
+        log::tell_all(said, &process.net.topology, &mut process.net.sink, report);
+        said.iter_mut().for_each(Said::clear);
     }
 
     /// Exchanges what processes own for what stands in its place: gives it to them, or takes it back.
