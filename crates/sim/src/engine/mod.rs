@@ -79,7 +79,7 @@ pub struct RunOptions<'a> {
     /// Never settle departures late (see `ndnweir_node::NodeConfig`); slower, with the same results.
     pub force_events: bool,
     /// How many threads may work on the run; none and one are one. It has no influence on what happens and what is told.
-    /// They are used where that pays (see `docs/simulator.md`).
+    /// They are used where that pays (see `docs/simulator.md`). One thread divides a large run as well, for its caches.
     pub threads: usize,
     /// Use them however little there is to do; slower, with the same results.
     pub force_threads: bool,

@@ -3,7 +3,7 @@
 use super::Part;
 use super::log::{Log, Wants};
 use super::partition::{Joint, partition};
-use super::{PROCESSES_PER_THREAD, Threads, first_patience};
+use super::{FEWEST_THREADS, PROCESSES_PER_THREAD, Threads, first_patience};
 use crate::engine::apps::App;
 use crate::engine::process::{EgressLink, EngineLink, EngineNode, Local, Net, Process};
 use crate::engine::sink::Sink as _;
@@ -106,8 +106,9 @@ impl Division {
         let mut work = vec![1; places.len()];
         net.links.iter().for_each(|link| work[link.to as usize] += link.propagation.totals().arrived);
         let Threads { count, forced, .. } = engine.threads;
-        let processes = (count * PROCESSES_PER_THREAD).min(places.len()).min(MAX_PROCESSES);
-        let process = partition(&joints, &work, count, processes, forced)?;
+        let threads = count.max(FEWEST_THREADS);
+        let processes = (threads * PROCESSES_PER_THREAD).min(places.len()).min(MAX_PROCESSES);
+        let process = partition(&joints, &work, threads, processes, forced)?;
         let mut members: Vec<Members> = (0..processes).map(|_| Members::default()).collect();
         for (place, &process) in places.iter().zip(&process) {
             for local in &place.locals {
