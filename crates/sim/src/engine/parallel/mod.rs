@@ -82,6 +82,9 @@ enum Back {
 
 type Part = Process<Log>;
 
+/// Has the processes worked on in this order, after something else.
+type Round<'a> = dyn FnMut(&[usize], &mut dyn FnMut()) + 'a;
+
 impl Part {
     /// What came from other processes, and then all events before the end of the window.
     fn work(&mut self) {
@@ -186,7 +189,7 @@ impl Engine<'_, '_> {
         division: &Division,
         parts: &[Mutex<Part>],
         end: Time,
-        round: &mut dyn FnMut(&[usize], &mut dyn FnMut()),
+        round: &mut Round<'_>,
         progress: &mut dyn FnMut(&mut Self),
     ) -> Back {
         let mut all: Vec<_> = parts.iter().map(lock).collect();
