@@ -141,9 +141,13 @@ impl Bytes {
     }
 }
 
-/// Rounds to the nearest integer; negative and NaN give zero, too large gives the maximum.
-fn to_u64(x: f64) -> u64 {
-    libm::round(x) as u64
+/// Rounds to the nearest integer, halves up; negative and NaN give zero, too large gives the maximum. The same as with
+/// [`libm::round`], which does this step by step for both signs.
+#[inline]
+pub(crate) fn to_u64(x: f64) -> u64 {
+    // The largest number below one half, so that the number below one half is not rounded up.
+    const ALMOST_HALF: f64 = 0.5 - f64::EPSILON / 4.0;
+    (x + ALMOST_HALF) as u64
 }
 
 impl Add<Duration> for Time {
@@ -358,6 +362,19 @@ impl fmt::Debug for Time {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_rounded_as_libm_does() {
+        let mut numbers = vec![f64::NAN, f64::INFINITY, f64::MIN, -0.0, 0.0, u64::MAX as f64, f64::MIN_POSITIVE];
+        for middle in [0.5, 1.0, 1.5, 2.5, 1e6 + 0.5, (1_u64 << 51) as f64 + 0.5, (1_u64 << 52) as f64, 1.5e18] {
+            numbers.extend([middle.next_down(), middle, middle.next_up()]);
+        }
+        let mut rng = crate::ctx::Rng::derive(1, &[]);
+        numbers.extend((0..100_000).map(|_| f64::from(rng.bits()) / f64::from(1 << (rng.bits() % 31))));
+        for x in numbers.into_iter().flat_map(|x| [x, -x]) {
+            assert_eq!(to_u64(x), libm::round(x) as u64, "{x}");
+        }
+    }
 
     #[test]
     fn quantities_parse_with_their_units() {

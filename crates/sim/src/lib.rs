@@ -101,7 +101,7 @@ pub mod tcp;
 pub mod topology;
 mod traffic;
 
-pub use engine::{Keeper, PacketTap, RunOptions, TakeWindow, run};
+pub use engine::{Keeper, PacketTap, RunOptions, TakeWindow, TapPart, run};
 pub use mtu::{frames_of, largest_frames};
 pub use network::{Network, NetworkError};
 pub use outcome::{InterestAccount, Outcome};

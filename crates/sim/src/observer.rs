@@ -109,6 +109,10 @@ pub trait Observer {
     fn watches(&self) -> bool {
         true
     }
+    /// Whether it wants to be told of Interests that consumers send; one that does not may be told or not.
+    fn watches_requests(&self) -> bool {
+        self.watches()
+    }
     /// What it has gathered, to keep it with the state of a run; none if it cannot be kept.
     fn state(&mut self) -> Option<&mut dyn State> {
         None

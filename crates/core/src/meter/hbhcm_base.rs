@@ -5,7 +5,7 @@
 //! and ageing. Two bins enter the regression only if their sizes lie a bin width apart: a few bytes of difference
 //! would turn the noise of a minimum into any slope.
 
-use crate::units::{Bytes, Duration, Time};
+use crate::units::{Bytes, Duration, Time, to_u64};
 
 /// Parts of the ageing window; the base covers between 7/8 of the window and all of it.
 const AGES: usize = 8;
@@ -71,7 +71,7 @@ impl HopBase {
             self.epoch = epoch;
             self.fit = self.fitted();
         }
-        Duration::from_nanos(libm::round(self.fit.slope * size as f64 + self.fit.at_zero) as u64)
+        Duration::from_nanos(to_u64(self.fit.slope * size as f64 + self.fit.at_zero))
     }
 
     fn fitted(&self) -> Fit {

@@ -5,7 +5,7 @@
 //! anyway; the median of the last samples, since cross traffic between a pair lowers one and queues behind the
 //! bottleneck raise another.
 
-use crate::units::{Bytes, Duration, Rate, Time};
+use crate::units::{Bytes, Duration, Rate, Time, to_u64};
 
 /// Samples the median is taken of.
 const SAMPLES: usize = 15;
@@ -54,7 +54,7 @@ impl PacketPair {
 
     /// Equation (5): what is queued at the bottleneck when it delays by `delay`.
     pub fn queue(&self, delay: Duration) -> Option<Bytes> {
-        self.median.map(|rate| Bytes::new(libm::round(delay.secs() * rate.bps() as f64 / 8.0) as u64))
+        self.median.map(|rate| Bytes::new(to_u64(delay.secs() * rate.bps() as f64 / 8.0)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Round-trip time and retransmission timeout, in the two generations that NDN consumers use.
 
 use crate::consumer::{Estimator, Timer};
-use crate::units::Duration;
+use crate::units::{Duration, to_u64};
 
 /// Smooths round-trip times and derives the retransmission timeout (RTO).
 ///
@@ -71,7 +71,7 @@ impl RttEstimator {
         }
         self.rto = self.bounded(self.estimate());
         self.timeout = self.derive_timeout();
-        self.smoothed = Duration::from_nanos(libm::round(self.srtt) as u64);
+        self.smoothed = Duration::from_nanos(to_u64(self.srtt));
     }
 
     /// Doubles the timeout, up to the timer's bounds: after a timed-out segment (ndnSIM) or loss event (ndn-cxx).
@@ -98,7 +98,7 @@ impl RttEstimator {
             }
             Estimator::NdnCxx => self.rto,
         };
-        Duration::from_nanos(libm::round(ns) as u64)
+        Duration::from_nanos(to_u64(ns))
     }
 
     /// The smoothed round-trip time; zero before the first sample.
@@ -109,7 +109,7 @@ impl RttEstimator {
 
     /// By how much round-trip times deviate from the smoothed one; zero before the first sample.
     pub fn deviation(&self) -> Duration {
-        Duration::from_nanos(libm::round(self.deviation) as u64)
+        Duration::from_nanos(to_u64(self.deviation))
     }
 
     /// The back-off multiplier, 1 after a sample.

@@ -26,14 +26,15 @@ pub(super) fn fair(scenario: &Scenario) -> Optimum {
         return Optimum::undefined("not every consumer is a long-lived fetch");
     }
     // Before the routes are computed, which take memory for every flow and link.
-    if let Err(reason) = physical(scenario).check_size() {
+    let physical = physical(scenario);
+    if let Err(reason) = physical.check_size() {
         return Optimum::undefined(reason.to_string());
     }
     match routed(scenario) {
         Ok(routed) => {
-            let mut optimum = routed.solve();
+            let (mut optimum, physical) = rayon::join(|| routed.solve(), || physical.solve());
             if optimum.undefined.is_none() {
-                optimum.physical = Physical::of(physical(scenario).solve());
+                optimum.physical = Physical::of(physical);
             }
             optimum
         }

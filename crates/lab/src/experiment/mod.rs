@@ -246,6 +246,7 @@ impl Experiment {
             resume: watching.resume,
             threads: watching.threads,
             force_threads: watching.force_threads,
+            windows: watching.windows.map(|windows| windows as &mut ndnweir_sim::TakeWindow<'_>),
             ..RunOptions::full()
         };
         let outcome = ndnweir_sim::run(&inputs.network, scheme, seed, &mut watched, options)?;

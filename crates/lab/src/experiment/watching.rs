@@ -4,7 +4,7 @@ use crate::metrics::Collector;
 use crate::results::Series;
 use ndnweir_core::units::Time;
 use ndnweir_sim::observer::{ConsumerId, Delivery, DirectedLinkId, FlowEvent, NodeId, Observer, PathId, Snapshot};
-use ndnweir_sim::{Keeper, PacketTap};
+use ndnweir_sim::{Keeper, PacketTap, TakeWindow};
 use ndnweir_state::State;
 
 /// Takes the values of bins that are complete: the number of the first of them, and what is known of them
@@ -29,6 +29,8 @@ pub struct Watching<'a> {
     pub threads: usize,
     /// They do, however little there is to do.
     pub force_threads: bool,
+    /// Told when they begin and end a window (see [`ndnweir_sim::RunOptions::windows`]).
+    pub windows: Option<&'a mut TakeWindow<'a>>,
 }
 
 /// The collector of a run, whose bins are given on as soon as they are complete.
@@ -48,6 +50,10 @@ impl<'a> Watched<'a> {
 impl Observer for Watched<'_> {
     fn delivered(&mut self, delivery: &Delivery) {
         self.collector.delivered(delivery);
+    }
+
+    fn watches_requests(&self) -> bool {
+        self.collector.watches_requests()
     }
 
     fn completed(&mut self, at: Time, consumer: ConsumerId) {

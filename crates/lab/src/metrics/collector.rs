@@ -217,6 +217,10 @@ impl Observer for Collector {
         }
     }
 
+    fn watches_requests(&self) -> bool {
+        false
+    }
+
     fn completed(&mut self, at: Time, consumer: ConsumerId) {
         self.seen = self.seen.max(at);
         if let Some(gather) = self.consumers.get_mut(consumer.0 as usize) {

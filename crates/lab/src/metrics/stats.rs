@@ -111,6 +111,15 @@ impl Buckets {
         all.filter_map(|(at, counts)| Some((at * STRETCH, counts.as_deref()?)))
     }
 
+    /// Adds the counts of another.
+    pub(super) fn take_in(&mut self, other: Buckets) {
+        if self.few.is_empty() && self.stretches.is_empty() {
+            *self = other;
+        } else if !(other.few.is_empty() && other.stretches.is_empty()) {
+            self.merge(&other);
+        }
+    }
+
     fn merge(&mut self, other: &Buckets) {
         self.spread();
         other.few.iter().for_each(|at| self.add(*at as usize, 1));

@@ -4,9 +4,10 @@ use super::stats::{Buckets, bucket, middle};
 use crate::results::Run;
 use ndnweir_core::packet::Packet;
 use ndnweir_core::units::Time;
-use ndnweir_sim::PacketTap;
 use ndnweir_sim::observer::{DirectedLinkId, NodeId};
+use ndnweir_sim::{PacketTap, TapPart};
 use ndnweir_state::State;
+use std::any::Any;
 use std::ops::Range;
 
 /// Buckets per power of two: 64, so that a quantile is off by less than 1 %. There may be 200 000 link directions, so
@@ -20,32 +21,40 @@ const SUB_BITS: u32 = 6;
 /// joins the queue: a rate that changes while it waits is not taken into account.
 #[derive(ndnweir_state::State)]
 pub struct Waits<'a> {
-    #[state(skip)]
-    window: Range<Time>,
-    /// By direction: packets by bucket.
-    counts: Vec<Buckets>,
+    counts: Counts,
     #[state(skip)]
     next: Option<&'a mut dyn PacketTap>,
 }
 
-impl<'a> Waits<'a> {
-    /// A tap for this window and number of link directions.
-    pub fn new(window: Range<Time>, links: usize, next: Option<&'a mut dyn PacketTap>) -> Waits<'a> {
-        Waits { window, counts: vec![Buckets::default(); links], next }
-    }
+/// What is counted, or a part of it.
+#[derive(ndnweir_state::State)]
+struct Counts {
+    #[state(skip)]
+    window: Range<Time>,
+    /// By direction: packets by bucket.
+    links: Vec<Buckets>,
+}
 
-    fn count(&mut self, waiting: Range<Time>, link: DirectedLinkId) {
+impl TapPart for Counts {
+    fn sent(&mut self, waiting: Range<Time>, link: DirectedLinkId) {
         if self.window.contains(&waiting.end)
-            && let Some(counts) = self.counts.get_mut(link.0 as usize)
+            && let Some(counts) = self.links.get_mut(link.0 as usize)
         {
             let at = bucket(waiting.end.since(waiting.start).nanos(), SUB_BITS);
             counts.count(at);
         }
     }
+}
+
+impl<'a> Waits<'a> {
+    /// A tap for this window and number of link directions.
+    pub fn new(window: Range<Time>, links: usize, next: Option<&'a mut dyn PacketTap>) -> Waits<'a> {
+        Waits { counts: Counts { window, links: vec![Buckets::default(); links] }, next }
+    }
 
     /// The 99th percentile of a direction by the nearest-rank rule, in ms; `None` without packets.
     fn p99_ms(&self, link: usize) -> Option<f64> {
-        let counts = self.counts.get(link)?;
+        let counts = self.counts.links.get(link)?;
         let at = counts.nearest_rank(counts.total(), 0.99)?;
         Some(middle(at, SUB_BITS) / 1e6)
     }
@@ -60,7 +69,7 @@ impl<'a> Waits<'a> {
 
 impl PacketTap for Waits<'_> {
     fn sent(&mut self, now: Time, waiting: Range<Time>, link: DirectedLinkId, ends: [NodeId; 2], packet: &Packet) {
-        self.count(waiting.clone(), link);
+        self.counts.sent(waiting.clone(), link);
         if let Some(next) = &mut self.next {
             next.sent(now, waiting, link, ends, packet);
         }
@@ -69,6 +78,18 @@ impl PacketTap for Waits<'_> {
     fn state(&mut self) -> Option<&mut dyn State> {
         // What another tap has written cannot be written again.
         if self.next.is_some() { None } else { Some(self) }
+    }
+
+    fn part(&self) -> Option<Box<dyn TapPart>> {
+        let Counts { window, links } = &self.counts;
+        let part = || Counts { window: window.clone(), links: vec![Buckets::default(); links.len()] };
+        self.next.is_none().then(|| Box::new(part()) as Box<dyn TapPart>)
+    }
+
+    fn take_in(&mut self, part: Box<dyn Any>) {
+        if let Ok(part) = part.downcast::<Counts>() {
+            self.counts.links.iter_mut().zip(part.links).for_each(|(counts, more)| counts.take_in(more));
+        }
     }
 }
 
@@ -82,9 +103,9 @@ mod tests {
         let ms = |n: u64| Time::from_nanos(n * 1_000_000);
         let mut waits = Waits::new(ms(10)..ms(100_000), 2, None);
         // 1, 2, … 200 ms; and a longer one before the window.
-        waits.count(ms(0)..ms(9), DirectedLinkId(0));
-        (1..=200).rev().for_each(|n| waits.count(ms(1000)..ms(1000 + n), DirectedLinkId(0)));
-        waits.count(ms(0)..ms(100_000), DirectedLinkId(0));
+        waits.counts.sent(ms(0)..ms(9), DirectedLinkId(0));
+        (1..=200).rev().for_each(|n| waits.counts.sent(ms(1000)..ms(1000 + n), DirectedLinkId(0)));
+        waits.counts.sent(ms(0)..ms(100_000), DirectedLinkId(0));
         let mut run = Run { links: vec![LinkRun::default(), LinkRun::default()], ..Run::default() };
         waits.finish(&mut run);
         let p99 = run.links[0].queue_p99_ms.unwrap();
@@ -95,7 +116,7 @@ mod tests {
     #[test]
     fn packets_that_never_wait_have_a_quantile_of_zero() {
         let mut waits = Waits::new(Time::ZERO..Time::NEVER, 1, None);
-        (0..50).for_each(|n| waits.count(Time::from_nanos(n)..Time::from_nanos(n), DirectedLinkId(0)));
+        (0..50).for_each(|n| waits.counts.sent(Time::from_nanos(n)..Time::from_nanos(n), DirectedLinkId(0)));
         assert_eq!(waits.p99_ms(0), Some(0.0));
     }
 }

@@ -31,6 +31,7 @@ use planner::PlannerHost;
 use process::{EgressLink, EngineLink, EngineNode, KnownFields, Local, Net, Process, next_due};
 use sampling::Sampler;
 use sink::Alone;
+use std::any::Any;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
@@ -46,6 +47,21 @@ pub trait PacketTap {
     fn state(&mut self) -> Option<&mut dyn State> {
         None
     }
+
+    /// A tap for the packets of some links, if all that it wants to know of a packet is what [`TapPart::sent`] is told, and
+    /// not in which order those of different links were put there. All packets of a link come to one part.
+    fn part(&self) -> Option<Box<dyn TapPart>> {
+        None
+    }
+
+    /// Takes in what a part was told.
+    fn take_in(&mut self, _part: Box<dyn Any>) {}
+}
+
+/// A part of a tap, which a thread tells of the packets of some links.
+pub trait TapPart: Any + Send {
+    /// A packet starts on a link at `waiting.end`, as [`PacketTap::sent`] says.
+    fn sent(&mut self, waiting: Range<Time>, link: DirectedLinkId);
 }
 
 /// What takes the events of each process in a window of several threads.
@@ -63,7 +79,7 @@ pub struct RunOptions<'a> {
     /// Never settle departures late (see `ndnweir_node::NodeConfig`); slower, with the same results.
     pub force_events: bool,
     /// How many threads may work on the run; none and one are one. It has no influence on what happens and what is told.
-    /// They are used where that pays (see `docs/simulator.md`).
+    /// They are used where that pays (see `docs/simulator.md`). One thread divides a large run as well, for its caches.
     pub threads: usize,
     /// Use them however little there is to do; slower, with the same results.
     pub force_threads: bool,

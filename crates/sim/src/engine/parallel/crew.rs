@@ -101,16 +101,22 @@ impl<'a, T: Send, F: Fn(&mut T) + Sync> Crew<'a, T, F> {
         }
     }
 
-    /// Has every item worked on, in this order as far as threads are free.
+    /// Has every item worked on, in this order as far as threads are free; the leader does something else first.
     ///
     /// # Panics
     /// If a worker has.
-    pub(super) fn round(&self, workers: &Dismissal<'_, '_, T, F>, order: impl Iterator<Item = usize>) {
+    pub(super) fn round(
+        &self,
+        workers: &Dismissal<'_, '_, T, F>,
+        order: impl Iterator<Item = usize>,
+        first: impl FnOnce(),
+    ) {
         self.order.iter().zip(order).for_each(|(place, item)| place.store(item, Ordering::Relaxed));
         self.left.store(self.items.len(), Ordering::Relaxed);
         self.taken.store(0, Ordering::Release);
         self.round.fetch_add(1, Ordering::AcqRel);
         workers.1.iter().for_each(Thread::unpark);
+        first();
         self.take();
         wait_until(|| self.left.load(Ordering::Acquire) == 0 || self.failed.load(Ordering::Acquire));
         assert!(!self.failed.load(Ordering::Acquire), "a thread of the run has failed");
@@ -143,7 +149,7 @@ mod tests {
             std::thread::scope(|scope| {
                 let hired = crew.hire(workers, scope);
                 for round in 0..2000 {
-                    crew.round(&hired, (0..7).map(|item| (item + round) % 7));
+                    crew.round(&hired, (0..7).map(|item| (item + round) % 7), || ());
                 }
             });
             assert_eq!(items.iter().map(|item| *lock(item)).sum::<u32>(), before + 7 * 2000);
@@ -158,7 +164,7 @@ mod tests {
         let work = || {
             std::thread::scope(|scope| {
                 let hired = crew.hire(1, scope);
-                (0..1_000_000).for_each(|_| crew.round(&hired, 0..2));
+                (0..1_000_000).for_each(|_| crew.round(&hired, 0..2, || ()));
             });
         };
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err());

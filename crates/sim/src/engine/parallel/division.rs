@@ -3,7 +3,7 @@
 use super::Part;
 use super::log::{Log, Wants};
 use super::partition::{Joint, partition};
-use super::{PROCESSES_PER_THREAD, Threads, first_patience};
+use super::{FEWEST_THREADS, PROCESSES_PER_THREAD, Threads, first_patience};
 use crate::engine::apps::App;
 use crate::engine::process::{EgressLink, EngineLink, EngineNode, Local, Net, Process};
 use crate::engine::sink::Sink as _;
@@ -106,8 +106,9 @@ impl Division {
         let mut work = vec![1; places.len()];
         net.links.iter().for_each(|link| work[link.to as usize] += link.propagation.totals().arrived);
         let Threads { count, forced, .. } = engine.threads;
-        let processes = (count * PROCESSES_PER_THREAD).min(places.len()).min(MAX_PROCESSES);
-        let process = partition(&joints, &work, count, processes, forced)?;
+        let threads = count.max(FEWEST_THREADS);
+        let processes = (threads * PROCESSES_PER_THREAD).min(places.len()).min(MAX_PROCESSES);
+        let process = partition(&joints, &work, threads, processes, forced)?;
         let mut members: Vec<Members> = (0..processes).map(|_| Members::default()).collect();
         for (place, &process) in places.iter().zip(&process) {
             for local in &place.locals {
@@ -162,9 +163,12 @@ impl Division {
             paths: net.sink.has_paths(),
             tap: net.sink.is_tapped(),
             observer: net.sink.observer.watches(),
+            requests: net.sink.observer.watches_requests(),
         };
         let part = |number: usize| {
             let next_handle = net.sink.paths.handles_of(number);
+            let mut log = Log::new(number, next_handle, wants, self.members.len(), self.ends.clone());
+            log.tap = net.sink.tap.as_ref().and_then(|tap| tap.part());
             let net = Net {
                 topology: Topology::default(),
                 links: net.links.iter().map(|_| EngineLink::elsewhere()).collect(),
@@ -173,7 +177,7 @@ impl Division {
                 cross: Cross::default(),
                 fragments: Fragments::new(0),
                 schedule: Tournament::new(sources.len()),
-                sink: Log::new(number, next_handle, wants, self.members.len(), self.ends.clone()),
+                sink: log,
             };
             Mutex::new(Process {
                 now: engine.process.now,

@@ -6,8 +6,9 @@
 //! about at its own instant may have a lower rank than the event: it then follows at once, before any event of another
 //! process. Hence the rank of an event is here the highest of those that the process has handled so far.
 
+use crate::engine::TapPart;
 use crate::engine::sink::{Alone, Sink};
-use crate::observer::{Arrival, FlowEvent};
+use crate::observer::{Arrival, DirectedLinkId, FlowEvent};
 use crate::outcome::EventHash;
 use crate::path::{MAX_HANDLES, handle};
 use crate::schedule::{Due, EventRank};
@@ -86,6 +87,29 @@ pub(super) struct Wants {
     pub(super) paths: bool,
     pub(super) tap: bool,
     pub(super) observer: bool,
+    /// Of Interests that consumers send.
+    pub(super) requests: bool,
+}
+
+/// What a process has logged in a window.
+#[derive(Default)]
+pub(super) struct Said {
+    /// Packets that have set out, less those that have arrived, and the most after any event.
+    balance: i64,
+    most: i64,
+    changes: Vec<(Rank, i64)>,
+    /// The words that an arrival adds to the hash.
+    arrivals: Vec<(Rank, [u64; 4])>,
+    calls: Vec<(Rank, Call)>,
+}
+
+impl Said {
+    pub(super) fn clear(&mut self) {
+        (self.balance, self.most) = (0, 0);
+        self.changes.clear();
+        self.arrivals.clear();
+        self.calls.clear();
+    }
 }
 
 /// The sink of a process beside others.
@@ -95,15 +119,11 @@ pub(super) struct Log {
     rank: Rank,
     /// Where the window ends.
     pub(super) bound: Rank,
-    /// Packets that have set out, less those that have arrived: in the event at hand and in all of the window, and the
-    /// most after any event of it.
+    /// Packets that have set out, less those that have arrived, in the event at hand.
     change: i64,
-    pub(super) balance: i64,
-    pub(super) most: i64,
-    pub(super) changes: Vec<(Rank, i64)>,
-    /// The words that an arrival adds to the hash.
-    pub(super) arrivals: Vec<(Rank, [u64; 4])>,
-    pub(super) calls: Vec<(Rank, Call)>,
+    pub(super) said: Said,
+    /// Takes packets that are put on links, if the tap need not be told of all in order.
+    pub(super) tap: Option<Box<dyn TapPart>>,
     /// The handles of paths by the path before and the link. They are numbered on from earlier times.
     handles: HashMap<u64, u32, FixedState>,
     process: usize,
@@ -126,11 +146,8 @@ impl Log {
             rank: FIRST,
             bound: (Due::NEVER, 0),
             change: 0,
-            balance: 0,
-            most: 0,
-            changes: Vec::new(),
-            arrivals: Vec::new(),
-            calls: Vec::new(),
+            said: Said::default(),
+            tap: None,
             handles: HashMap::with_hasher(FixedState::with_seed(0)),
             process,
             next_handle,
@@ -157,24 +174,23 @@ impl Log {
     #[inline(always)]
     pub(super) fn end(&mut self) {
         if self.change != 0 {
-            self.balance += self.change;
-            self.most = self.most.max(self.balance);
-            self.changes.push((self.rank, self.change));
+            let Said { balance, most, changes, .. } = &mut self.said;
+            *balance += self.change;
+            *most = (*most).max(*balance);
+            changes.push((self.rank, self.change));
             self.change = 0;
         }
     }
 
     pub(super) fn call(&mut self, call: Call) {
-        self.calls.push((self.rank, call));
+        self.said.calls.push((self.rank, call));
     }
 
     /// A window begins: what the others have been told is forgotten, and so is the rank that it had come to. An event
     /// that concerned all may have brought about others of its instant and lower ranks in several processes.
     pub(super) fn clear(&mut self) {
-        (self.balance, self.most, self.earliest, self.rank) = (0, 0, Time::NEVER, FIRST);
-        self.changes.clear();
-        self.arrivals.clear();
-        self.calls.clear();
+        (self.earliest, self.rank) = (Time::NEVER, FIRST);
+        self.said.clear();
     }
 }
 
@@ -191,7 +207,10 @@ impl Sink for Log {
     }
 
     fn show(&mut self, now: Time, waiting: Range<Time>, link: u32, channel: u32, _: &Topology, packet: &Packet) {
-        self.call(Call::Sent { now, waiting, link, channel, packet: *packet });
+        match &mut self.tap {
+            Some(tap) => tap.sent(waiting, DirectedLinkId(link)),
+            None => self.call(Call::Sent { now, waiting, link, channel, packet: *packet }),
+        }
     }
 
     #[inline(always)]
@@ -225,7 +244,7 @@ impl Sink for Log {
     #[inline(always)]
     fn arrived(&mut self, now: Time, link: u32, packet: &Packet) {
         if self.wants.hash {
-            self.arrivals.push((self.rank, EventHash::words(now, link, packet)));
+            self.said.arrivals.push((self.rank, EventHash::words(now, link, packet)));
         }
     }
 
@@ -241,7 +260,7 @@ impl Sink for Log {
     }
 
     fn requested(&mut self, now: Time, consumer: u32, interest: &Packet) {
-        if self.wants.observer {
+        if self.wants.requests {
             self.call(Call::Requested { now, consumer, interest: *interest });
         }
     }
@@ -292,7 +311,7 @@ fn merge<T>(lists: &[&[(Rank, T)]], mut tell: impl FnMut(usize, &T)) {
 
 /// Tells everything that processes have logged, as one thread would have. `report` is for reports to planners.
 pub(super) fn tell_all(
-    logs: &[&Log],
+    logs: &[Said],
     topology: &Topology,
     alone: &mut Alone<'_, '_>,
     mut report: impl FnMut(Time, u32, Report, usize),
@@ -331,7 +350,7 @@ mod tests {
     use super::*;
 
     fn logs<const N: usize>() -> [Log; N] {
-        let wants = Wants { hash: true, paths: true, tap: true, observer: true };
+        let wants = Wants { hash: true, paths: true, tap: true, observer: true, requests: true };
         std::array::from_fn(|process| Log::new(process, 0, wants, N, Arc::from([])))
     }
 
@@ -345,7 +364,7 @@ mod tests {
 
     /// The links of the arrivals in the order in which they are told.
     fn told(logs: &[Log]) -> Vec<u64> {
-        let arrivals: Vec<_> = logs.iter().map(|log| &log.arrivals[..]).collect();
+        let arrivals: Vec<_> = logs.iter().map(|log| &log.said.arrivals[..]).collect();
         let mut told = Vec::new();
         merge(&arrivals, |_, words| told.push(words[2] >> 32));
         told

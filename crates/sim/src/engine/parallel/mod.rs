@@ -1,4 +1,4 @@
-//! One run on several threads, with the bytes of one.
+//! One run divided for several threads, or for the caches of one, with the bytes of one that is not.
 //!
 //! The nodes are divided into *processes*. As a packet takes at least the delay of the link to another process, every
 //! process can handle all its events of a *window* of that length without the others. At its end all meet: packets that
@@ -17,20 +17,24 @@ use super::{Engine, Source};
 use crate::schedule::{Due, EventRank, Schedule};
 use crew::{Crew, lock};
 use division::Division;
-use log::{Call, Log, Rank};
+use log::{Call, Log, Rank, Said};
 use ndnweir_core::units::{Duration, Time};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard};
 
 /// So many packets must be under way before it is tried (ours: below, windows have too few events to share).
 const ENOUGH_UNDER_WAY: u64 = 20_000;
-/// How many events a window should have for each thread: a millisecond of work, of which what goes to other processes
-/// still fits into the caches.
-const EVENTS_PER_WINDOW: u64 = 4096;
+/// How many events a window should have for each thread: some milliseconds of work. In longer windows a process finds more
+/// of its nodes in the caches again, until its log takes their place (ours: 16,384 took 0.8 of the time of 4096 with 1,000
+/// nodes, 65,536 as long).
+const EVENTS_PER_WINDOW: u64 = 16_384;
 /// Windows with fewer events for each thread do not pay: to meet takes as long.
 const FEWEST_PER_WINDOW: u64 = 500;
 /// How many processes there are for each thread: who has finished takes what is left.
 const PROCESSES_PER_THREAD: usize = 4;
+/// For how many threads a run is divided at least: one thread takes processes in turn too, as each finds its nodes in the
+/// caches again.
+const FEWEST_THREADS: usize = 2;
 /// After how many events it is tried again, at first; twice as many after every time that it did not pay.
 const PATIENCE: u64 = 1 << 15;
 /// The same if threads are forced: small runs too are then divided more than once.
@@ -43,7 +47,7 @@ const fn first_patience(forced: bool) -> u64 {
 /// When threads are used.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Threads {
-    /// How many; one if the run cannot be divided.
+    /// How many; none if the run cannot be divided.
     count: usize,
     /// However little there is to do.
     forced: bool,
@@ -56,11 +60,12 @@ pub(super) struct Threads {
 
 impl Threads {
     pub(super) fn new(count: usize, forced: bool) -> Threads {
+        let forced = forced && count > 1;
         Threads { count: count.max(1), forced, not_before: 0, patience: first_patience(forced), windows: 0 }
     }
 
     pub(super) fn are_forced(&self) -> bool {
-        self.forced && self.count > 1
+        self.forced && self.count > 0
     }
 }
 
@@ -76,6 +81,9 @@ enum Back {
 }
 
 type Part = Process<Log>;
+
+/// Has the processes worked on in this order, after something else.
+type Round<'a> = dyn FnMut(&[usize], &mut dyn FnMut()) + 'a;
 
 impl Part {
     /// What came from other processes, and then all events before the end of the window.
@@ -125,7 +133,7 @@ impl Engine<'_, '_> {
     /// Whether it is worth while to look for a division now. Asked from time to time.
     pub(super) fn wants_threads(&self) -> bool {
         let Threads { count, forced, not_before, .. } = self.threads;
-        count > 1
+        count > 0
             && self.process.events >= not_before
             && (forced || self.process.net.sink.in_flight >= ENOUGH_UNDER_WAY)
     }
@@ -133,7 +141,7 @@ impl Engine<'_, '_> {
     /// Runs on several threads for as long as that pays; returns whether the run is to end.
     pub(super) fn run_divided(&mut self, end: Time, progress: &mut dyn FnMut(&mut Self)) -> bool {
         if !self.is_divisible() {
-            self.threads.count = 1;
+            self.threads.count = 0;
             return false;
         }
         let Some(division) = Division::of(self) else {
@@ -142,9 +150,9 @@ impl Engine<'_, '_> {
         };
         let parts = division.parts(self);
         let crew = Crew::new(&parts, Part::work);
-        std::thread::scope(|scope| {
+        let stopped = std::thread::scope(|scope| {
             let hired = crew.hire(self.threads.count - 1, scope);
-            let mut round = |order: &[usize]| crew.round(&hired, order.iter().copied());
+            let mut round = |order: &[usize], first: &mut dyn FnMut()| crew.round(&hired, order.iter().copied(), first);
             let fewest = FEWEST_PER_WINDOW * self.threads.count as u64;
             loop {
                 let (events, windows) = (self.process.events, self.threads.windows);
@@ -163,7 +171,11 @@ impl Engine<'_, '_> {
                     return false;
                 }
             }
-        })
+        });
+        if let Some(tap) = &mut self.process.net.sink.tap {
+            parts.iter().filter_map(|part| lock(part).net.sink.tap.take()).for_each(|part| tap.take_in(part));
+        }
+        stopped
     }
 
     fn lose_patience(&mut self) {
@@ -177,13 +189,13 @@ impl Engine<'_, '_> {
         division: &Division,
         parts: &[Mutex<Part>],
         end: Time,
-        round: &mut dyn FnMut(&[usize]),
+        round: &mut Round<'_>,
         progress: &mut dyn FnMut(&mut Self),
     ) -> Back {
         let mut all: Vec<_> = parts.iter().map(lock).collect();
         let lookahead = division.lookahead(self);
         if all.iter().any(|part| part.net.sink.is_short_of_handles()) {
-            self.threads.count = 1;
+            self.threads.count = 0;
             return Back::ForGood;
         }
         // A link between processes takes no time any longer: the next division does not cut it.
@@ -204,6 +216,7 @@ impl Engine<'_, '_> {
         let mut window = longest;
         let mut order: Vec<usize> = (0..all.len()).collect();
         let mut before: Vec<u64> = all.iter().map(|part| part.events).collect();
+        let mut said: Vec<Said> = all.iter().map(|_| Said::default()).collect();
         let back = loop {
             let concerns_all = self.process.net.schedule.next().min(flows_come).min(after_end);
             let first = all.iter().map(|part| part.net.schedule.next()).min().unwrap_or((Due::NEVER, 0));
@@ -222,12 +235,13 @@ impl Engine<'_, '_> {
             }
             drop(all);
             self.tell_window(&[]);
-            round(&order);
+            // What was logged in the window before is told beside this one.
+            round(&order, &mut || self.tell(&mut said));
             all = parts.iter().map(lock).collect();
             self.threads.windows += 1;
             let done: Vec<u64> = all.iter().zip(&before).map(|(part, before)| part.events - before).collect();
             self.tell_window(&done);
-            self.meet(&mut all);
+            self.meet(&mut all, &mut said);
             before.clear();
             before.extend(all.iter().map(|part| part.events));
             order.sort_by_key(|&part| std::cmp::Reverse(done[part]));
@@ -244,6 +258,7 @@ impl Engine<'_, '_> {
             }
             progress(self);
         };
+        self.tell(&mut said);
         all.iter_mut().for_each(|part| part.take_in());
         self.exchange(division, &mut all);
         back
@@ -255,8 +270,8 @@ impl Engine<'_, '_> {
         }
     }
 
-    /// Hands over what goes to other processes, and tells what was logged.
-    fn meet(&mut self, all: &mut [MutexGuard<'_, Part>]) {
+    /// Hands over what goes to other processes, and takes what was logged.
+    fn meet(&mut self, all: &mut [MutexGuard<'_, Part>], said: &mut [Said]) {
         for from in 0..all.len() {
             for to in 0..all.len() {
                 let sent = std::mem::take(&mut all[from].net.sink.outbox[to]);
@@ -269,15 +284,22 @@ impl Engine<'_, '_> {
                 }
             }
         }
-        let Self { process, control, .. } = self;
-        let logs: Vec<&Log> = all.iter().map(|part| &part.net.sink).collect();
-        let report = |now, node, report, entries| control.report(now, node, report, entries);
-        log::tell_all(&logs, &process.net.topology, &mut process.net.sink, report);
+        all.iter_mut().zip(&mut *said).for_each(|(part, said)| std::mem::swap(&mut part.net.sink.said, said));
         let collected = all.iter_mut().filter_map(|part| part.collected.take()).max();
         if collected.is_some() {
+            // Reports to the planner may bring about its next event.
+            self.tell(said);
             self.process.collected = collected;
             self.collect();
         }
+    }
+
+    /// Tells what was logged, once.
+    fn tell(&mut self, said: &mut [Said]) {
+        let Self { process, control, .. } = self;
+        let report = |now, node, report, entries| control.report(now, node, report, entries);
+        log::tell_all(said, &process.net.topology, &mut process.net.sink, report);
+        said.iter_mut().for_each(Said::clear);
     }
 
     /// Exchanges what processes own for what stands in its place: gives it to them, or takes it back.
@@ -345,24 +367,25 @@ mod tests {
     }
 
     #[test]
-    fn a_large_run_uses_threads_by_itself_and_stops_when_less_is_under_way() {
+    fn a_large_run_is_divided_by_itself_and_stops_being_so_when_less_is_under_way() {
         let (mut network, scheme) = bench::pipe(60_000, 1_500_000);
-        let few = |network: &Network| {
-            let options = RunOptions { threads: 2, ..RunOptions::default() };
+        let few = |network: &Network, threads| {
+            let options = RunOptions { threads, ..RunOptions::default() };
             let mut observer = NoObserver;
             let mut engine = Engine::build(network, &scheme, 1, &mut observer, options).unwrap();
             engine.start();
             engine.run_until(Time::ZERO + network.duration);
             (engine.threads.windows, engine.threads.not_before)
         };
-        let (windows, not_before) = few(&network);
-        assert!(windows > 60, "{windows} windows, {not_before}");
+        let (windows, not_before) = few(&network, 2);
+        assert!(windows > 25, "{windows} windows, {not_before}");
+        assert!(few(&network, 1).0 > 12, "for the caches of one thread too");
         let half = Time::ZERO + Duration::from_nanos(network.duration.nanos() / 2);
         // Changes of something that does not matter.
         let step = network.duration.nanos() / 10_000;
         let change = |i| (half + Duration::from_nanos(i * step), Change::Restart { node: 0 });
         network.changes = (0..5000).map(change).collect();
-        let (fewer, later) = few(&network);
+        let (fewer, later) = few(&network, 2);
         assert!(fewer + 10 < windows && later > not_before, "{fewer} of {windows} windows, {later}");
     }
 }
