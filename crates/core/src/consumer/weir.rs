@@ -72,6 +72,8 @@ const FIRST: f64 = 0.5;
 const SHORT: f64 = 2.0;
 /// Round trips up to this multiple of the least one show no queue, so that a mark says nothing where levels are told.
 const NO_QUEUE: f64 = 1.1;
+/// It is no silence where so few Data would have come at the pace.
+const SILENT_GAPS: u64 = 4;
 /// A level that leaves less than one Data in so many s is none: Interests live that long by default (4 s, NDN packet
 /// format), and a true level would come too seldom to correct a false one.
 const SLOWEST: f64 = 4.0;
@@ -233,6 +235,18 @@ impl Weir {
         left.filter(|left| *left <= 1.0)
     }
 
+    /// Whether no Data had come until now for as long as a timer waits at least. A probe ends a silence before timers do.
+    fn was_silent(&self, now: Time) -> bool {
+        let gaps = self.sender.mean_gap().map(|gap| gap * SILENT_GAPS);
+        gaps.is_some_and(|gaps| now.since(self.last) >= gaps.max(self.srtt * 2).max(self.params.timer.min))
+    }
+
+    /// What is known of the way does not hold after a silence.
+    fn begin_again(&mut self, now: Time) {
+        (self.restart, self.silent) = (Some(1.0), Some(now));
+        (self.is_cut, self.lost) = (false, 0.0);
+    }
+
     /// What the window comes to, in bit/s; no bound where levels hold, but after a silence.
     fn window_rate(&self) -> f64 {
         if (self.levels_hold() && self.restart.is_none()) || self.srtt == Duration::ZERO {
@@ -248,6 +262,9 @@ impl Consumer for Weir {
         self.sender.on_data(event.size, ctx.now);
         self.lost -= self.lost / LOSS_MEMORY;
         self.round.on_data(ctx.now, self.srtt);
+        if self.was_silent(ctx.now) {
+            self.begin_again(ctx.now);
+        }
         let since = ctx.now.since(self.last).secs();
         self.last = ctx.now;
         self.least = event.rtt.into_iter().chain(self.least).min();
@@ -271,8 +288,7 @@ impl Consumer for Weir {
 
     fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) {
         if event.kind == Congestion::Timeout && self.sender.timed_out(event.sent, ctx.now) {
-            (self.restart, self.silent) = (Some(1.0), Some(ctx.now));
-            (self.is_cut, self.lost) = (false, 0.0);
+            self.begin_again(ctx.now);
         }
         // What was sent before a silence went with the way that fell silent, and says nothing of the one after it.
         if self.silent.is_some_and(|silent| event.sent < silent) && self.levels_hold() {

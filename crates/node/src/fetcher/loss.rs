@@ -58,6 +58,11 @@ const REPEAT: f64 = 0.875;
 const LINK_RETRANSMISSION_WINDOW: f64 = 1.5;
 /// Bounds the window on short paths, in units of the granularity. Ours.
 const MAX_STEPS: u32 = 16;
+/// Where more than this part of the Interests of each of [`OFTEN`] rounds is given up, ways differ: what caches answer
+/// sooner than the producer overtakes all that it does not have, and Karn's rule leaves nothing that would show how long
+/// the producer takes. The time of a segment then doubles with each further such round. Both ours.
+const MANY: f64 = 0.25;
+const OFTEN: u32 = 3;
 /// How often the time of a segment doubles at most. Ours; retransmission timeouts come sooner.
 const MAX_DOUBLINGS: u32 = 6;
 
@@ -86,6 +91,11 @@ pub(crate) struct Recovery {
     /// Whether a round trip was measured since the round of losses began, and how many such rounds were without.
     measured: bool,
     doublings: u32,
+    /// Segments given up in this round, how many rounds until the last gave up [`MANY`] each, and how often the time was
+    /// doubled for that.
+    given_up: u64,
+    heavy: u32,
+    wide: u32,
     /// When something was last sent or answered.
     last_activity: Time,
     /// A probe is outstanding and nothing else has happened since.
@@ -104,6 +114,9 @@ impl Recovery {
             loss_round: 0,
             measured: false,
             doublings: 0,
+            given_up: 0,
+            heavy: 0,
+            wide: 0,
             last_activity: Time::ZERO,
             probed: false,
         }
@@ -145,16 +158,24 @@ impl Recovery {
 
     /// A segment was given up; the next Interest has place `next`.
     pub(crate) fn on_loss(&mut self, next: u64) {
+        let given_up = std::mem::take(&mut self.given_up);
         if !self.over(self.loss_round) {
+            self.given_up = given_up + 1;
             return;
         }
-        self.loss_round = next;
+        let is_heavy = given_up as f64 > MANY * next.saturating_sub(self.loss_round) as f64;
+        self.heavy = if is_heavy { self.heavy.saturating_add(1) } else { 0 };
+        if self.heavy >= OFTEN {
+            self.wide = (self.wide + 1).min(MAX_DOUBLINGS);
+            self.persistence = PERSISTENCE;
+        }
+        (self.loss_round, self.given_up) = (next, 1);
         if !std::mem::take(&mut self.measured) {
             self.doublings = (self.doublings + 1).min(MAX_DOUBLINGS);
         }
         self.persistence = self.persistence.saturating_sub(1);
         if self.persistence == 0 {
-            self.steps = 1;
+            (self.steps, self.wide) = (1, 0);
         }
     }
 
@@ -187,7 +208,8 @@ impl Recovery {
     /// When an Interest sent at `sent` in place `order` counts as lost; none if it was not overtaken.
     pub(crate) fn lost_at(&self, sent: Time, order: u64, srtt: Duration) -> Option<Time> {
         let latest = self.answered.filter(|latest| order < latest.order && sent <= latest.sent)?;
-        (srtt > Duration::ZERO).then(|| sent + (latest.rtt.max(srtt) + self.window(srtt)) * (1 << self.doublings))
+        (srtt > Duration::ZERO)
+            .then(|| sent + (latest.rtt.max(srtt) + self.window(srtt)) * (1 << self.doublings.max(self.wide)))
     }
 
     /// When a probe is due while no outstanding Interest was overtaken.
