@@ -315,6 +315,27 @@ mod tests {
         assert_eq!(recovery.lost_at(at(5), 5, ms(100)), Some(at(130)));
     }
 
+    // Rounds of 100 Interests. 5 + 100 + 25 ms, and twice and four times as much after 5.
+    #[test]
+    fn where_many_are_given_up_in_round_after_round_the_time_of_a_segment_doubles_for_sixteen_rounds() {
+        let mut recovery = Recovery::new(LossDetection::default());
+        let mut round = 0;
+        let mut lose = |recovery: &mut Recovery, lost: u64| {
+            round += 1;
+            answered(recovery, 100 * round);
+            (0..lost).for_each(|_| recovery.on_loss(100 * round + 1));
+            let due = recovery.lost_at(at(5), 5, ms(100)).unwrap();
+            due.since(at(5)).nanos() / 1_000_000
+        };
+        // What a round gave up is known when the next begins.
+        let times: Vec<u64> = [26, 26, 26, 26, 26, 1].iter().map(|lost| lose(&mut recovery, *lost)).collect();
+        assert_eq!(times, [125, 125, 125, 250, 500, 1000]);
+        let times: Vec<u64> = (0..16).map(|_| lose(&mut recovery, 25)).collect();
+        // The first of the sixteen is that in which it last doubled.
+        assert_eq!((times[13], times[14]), (1000, 125), "{times:?}");
+        assert!((0..16).all(|_| lose(&mut recovery, 25) == 125), "a quarter is not many");
+    }
+
     #[test]
     fn only_an_interest_sent_earlier_was_overtaken_and_the_larger_round_trip_counts() {
         let mut recovery = Recovery::new(LossDetection::default());

@@ -80,7 +80,7 @@ fn a_mark_cuts_to_a_part_of_what_was_delivered_until_the_window_has_grown_to_wha
     assert_eq!(told(100, 1), (32.0, 6400, true));
     let grown = (101..20_000).map(|segment| told(segment, 0)).take_while(|(_, _, is_cut)| *is_cut).count();
     assert!((500..10_000).contains(&grown), "{grown}");
-    let (window, rate, _) = told(20_001, 0);
+    let (window, rate, _) = told(102 + grown as u64, 0);
     assert!((window - 121.0).abs() < 1e-6 && rate == 8000, "{window} {rate}");
 }
 
@@ -233,4 +233,30 @@ fn the_interests_of_the_last_round_trip_say_what_is_left_of_it() {
     told(&mut consumer, flight, 40, 8000);
     let said = [Some(21), Some(20), Some(10), Some(0), None].map(|rest| says(&mut consumer, rest));
     assert_eq!(said, [0, 255, 128, 1, 0].map(|left| (40_000, left)));
+}
+
+// Gaps of 1 ms and a round trip of 40 ms: what lasts as long as the timer at least, 200 ms, is a silence. A probe ends it,
+// and loss detection then finds all that was sent before.
+#[test]
+fn a_silence_that_a_probe_ends_is_one_and_a_shorter_pause_is_none() {
+    for (pause, window) in [(199, 121.0), (200, 2.0)] {
+        let mut layout = FieldLayout::new();
+        let mut consumer = Weir::new(&Params::default(), &mut Env { layout: &mut layout });
+        let flight = Flight { in_flight: 80, srtt: Duration::from_millis(40), ..Flight::default() };
+        (1..=200).for_each(|ms| told(&mut consumer, flight, 40 + ms, 8000));
+        told(&mut consumer, flight, 240 + pause, 8000);
+        assert!((consumer.window() - window).abs() < 1e-6, "{pause} ms: {}", consumer.window());
+        let (mut rng, mut trace, fields) = (Rng::derive(0, &[]), Trace::default(), Fields::default());
+        let now = Time::ZERO + Duration::from_millis(240 + pause);
+        for number in 0..80 {
+            let sent = Time::ZERO + Duration::from_millis(241) + Duration::from_micros(number);
+            let event = CongestionEvent { kind: Congestion::Loss, segment: number, sent, fields: &fields, flight };
+            consumer.on_congestion(&event, &mut Ctx { now, rng: &mut rng, trace: &mut trace });
+        }
+        assert_eq!(
+            consumer.lost > consumer.params.noise,
+            pause < 200,
+            "what was lost counts unless the way was silent"
+        );
+    }
 }
