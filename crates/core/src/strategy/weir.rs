@@ -262,6 +262,15 @@ impl Entry {
         here.zip(self.longest()).map_or(Duration::ZERO, |(here, longest)| longest.max(here) - here)
     }
 
+    /// Whether one of these next hops has not had its mean round trip yet. Where the way is longer than suppression lasts,
+    /// another consumer's Interest would be answered twice.
+    fn may_answer(&self, sent: &[OutRecord], now: Time) -> bool {
+        sent.iter().any(|record| {
+            let hop = self.hops.iter().find(|hop| hop.face == record.face);
+            hop.and_then(|hop| hop.srtt).is_some_and(|srtt| now.since(record.sent) < srtt)
+        })
+    }
+
     /// What was sent to these next hops was not answered.
     fn weaken(&mut self, sent: &[OutRecord]) {
         for hop in self.hops.iter_mut().filter(|hop| sent.iter().any(|record| record.face == hop.face)) {
@@ -305,6 +314,11 @@ impl Strategy for Weir {
             }
             return;
         }
+        let entry = self.prefixes.get(event.prefix.index());
+        if event.arrival != Arrival::Retransmission && entry.is_some_and(|entry| entry.may_answer(event.sent, ctx.now))
+        {
+            return;
+        }
         if self.suppression.suppresses(*event.note, ctx.now.since(event.last_sent())) {
             return;
         }
@@ -322,9 +336,6 @@ impl Strategy for Weir {
 
     fn on_data(&mut self, event: &DataReturn<'_>, ctx: &mut Ctx<'_>) {
         let Some(entry) = self.prefixes.get_mut(event.prefix.index()) else { return };
-        if entry.hops.len() < 2 {
-            return;
-        }
         for record in event.sent.iter().filter(|record| record.nacked.is_none()) {
             let Some(hop) = entry.hops.iter_mut().find(|hop| hop.face == record.face) else { continue };
             if record.face != event.face {
@@ -332,6 +343,9 @@ impl Strategy for Weir {
             } else if let Some(rtt) = event.rtt {
                 hop.took(rtt, false);
             }
+        }
+        if entry.hops.len() < 2 {
+            return;
         }
         let Some(level) = of_field(event.packet.fields.get(self.slots.rate)) else { return };
         let soft = Some(event.packet.fields.get(self.slots.soft)).filter(|soft| *soft != UNKNOWN);

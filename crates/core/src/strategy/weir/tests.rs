@@ -216,3 +216,16 @@ fn next_hops_that_stay_keep_their_shares_and_any_level_leaves_them_sound() {
     let after = bench.shares();
     assert!((after[0] / after[1] - before[0] / before[1]).abs() < 1e-9, "{before:?} {after:?}");
 }
+
+// A round trip of 40 ms; suppression alone, 10 ms at first, would let another's Interest pass after 11.
+#[test]
+fn an_interest_of_another_waits_for_the_round_trip_of_what_was_sent_and_a_retransmission_does_not() {
+    use super::super::harness::sent;
+    let mut bench: Bench<Weir> = Bench::new(&json!({}), &[(1, 1)]);
+    assert_eq!(bench.interest(0, 0, Arrival::New, &[]), [1]);
+    bench.data_at(40, 1, &[sent(1, 0)]);
+    let mut at = |ms, arrival| bench.interest(ms, 7, arrival, &[sent(1, 100)]);
+    assert!(at(139, Arrival::Joining).is_empty());
+    assert_eq!(at(140, Arrival::Joining), [1]);
+    assert_eq!(at(125, Arrival::Retransmission), [1]);
+}
