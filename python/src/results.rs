@@ -28,6 +28,7 @@ impl Results {
                 set,
                 run,
                 attained: comparison.attained(run),
+                estimate: comparison.optimum.estimate.as_deref(),
                 optimum: Some(&comparison.optimum),
             })
         }
