@@ -20,7 +20,7 @@
 //! An answer to an Interest sent again measures no round trip. So where round trips have become much longer at once, each
 //! segment would be given up before its first answer, for ever. As of a timer (Karn and Partridge, SIGCOMM 1987; RFC
 //! 6298 §5.7), what a segment is allowed doubles with each round of losses in which no round trip was measured, until one
-//! is.
+//! is. It doubles likewise where many are given up in round after round, since caches then answer what overtakes.
 
 use ndnweir_core::fields::Slot;
 use ndnweir_core::units::{Duration, Time};
