@@ -1,10 +1,7 @@
 //! Flows that come and go, from the scenario file to the metrics.
 
-use ndnweir_lab::experiment::{Experiment, Silent, choose};
+use super::common::run_text;
 use ndnweir_lab::results::{Comparison, FlowsRun, SeriesKind};
-use ndnweir_scenario::Source;
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 const NETWORK: &str = r#"
 [run]
@@ -41,11 +38,7 @@ fn compare(text: &str, scheme: &str, seeds: &[u64]) -> Comparison {
 }
 
 fn run(text: &str, scheme: &str, seeds: &[u64]) -> Comparison {
-    let source = Source::from_text("x.toml", text, Path::new("")).unwrap();
-    let scenario = source.validate().unwrap_or_else(|problems| panic!("{problems}"));
-    let schemes = choose(&scenario, &[scheme.to_owned()]).unwrap();
-    let experiment = Experiment { scenario, schemes, seeds: seeds.to_vec(), events: Vec::new() };
-    experiment.run(&Silent, &AtomicBool::new(false)).unwrap()
+    run_text(text, &[], scheme, seeds)
 }
 
 fn flows(comparison: &Comparison) -> FlowsRun {

@@ -2,6 +2,7 @@
 
 mod cell_metrics;
 mod checkpoints;
+mod common;
 mod criteria;
 mod criteria_oracle;
 mod flows;

@@ -1,10 +1,7 @@
 //! Losses that a consumer finds before their timeout, if its timer says so.
 
-use ndnweir_lab::experiment::{Experiment, Silent, choose};
+use super::common::run_text;
 use ndnweir_lab::results::{ConsumerRun, Run};
-use ndnweir_scenario::{Source, apply_overrides};
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 /// One consumer over 10 Mbit/s and a round trip of 20 ms, of which 2 % of packets are lost.
 const NETWORK: &str = r#"
@@ -29,12 +26,7 @@ prefix = "/p"
 "#;
 
 fn run(scheme: &str, set: &[&str], seed: u64) -> Run {
-    let mut source = Source::from_text("x.toml", NETWORK, Path::new("")).unwrap();
-    apply_overrides(&mut source, set).unwrap();
-    let scenario = source.validate().unwrap_or_else(|problems| panic!("{problems}"));
-    let schemes = choose(&scenario, &[scheme.to_owned()]).unwrap();
-    let experiment = Experiment { scenario, schemes, seeds: vec![seed], events: Vec::new() };
-    experiment.run(&Silent, &AtomicBool::new(false)).unwrap().runs.remove(0)
+    run_text(NETWORK, set, scheme, &[seed]).runs.remove(0)
 }
 
 fn consumer(scheme: &str, set: &[&str]) -> ConsumerRun {

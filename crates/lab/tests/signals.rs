@@ -1,10 +1,7 @@
 //! Links that remove or set congestion marks and write false header fields, and a discipline at one link.
 
-use ndnweir_lab::experiment::{Experiment, Silent, choose};
+use super::common::run_text;
 use ndnweir_lab::results::Run;
-use ndnweir_scenario::{Source, apply_overrides};
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 /// Two flows over 2 Mbit/s.
 const NETWORK: &str = r#"
@@ -40,12 +37,7 @@ prefix = "/p/2"
 "#;
 
 fn run(scheme: &str, set: &[&str]) -> Run {
-    let mut source = Source::from_text("x.toml", NETWORK, Path::new("")).unwrap();
-    apply_overrides(&mut source, set).unwrap();
-    let scenario = source.validate().unwrap_or_else(|problems| panic!("{problems}"));
-    let schemes = choose(&scenario, &[scheme.to_owned()]).unwrap();
-    let experiment = Experiment { scenario, schemes, seeds: vec![1], events: Vec::new() };
-    experiment.run(&Silent, &AtomicBool::new(false)).unwrap().runs.remove(0)
+    run_text(NETWORK, set, scheme, &[1]).runs.remove(0)
 }
 
 #[test]

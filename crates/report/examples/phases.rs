@@ -44,12 +44,9 @@ fn main() {
     let inputs = Inputs::new(&experiment.scenario);
     at.push(clock.now());
     let (mut first, mut last) = (None, at[0]);
-    let mut progress = |fraction: f64| {
+    let mut progress = |_: f64| {
         last = clock.now();
         first.get_or_insert(last);
-        if fraction >= 1.0 {
-            last = clock.now();
-        }
     };
     let (mut count, mut events, mut between, mut ended) = (0_u64, 0_u64, 0.0, None);
     let mut windows = |of: &[u64]| {

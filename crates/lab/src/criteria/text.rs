@@ -78,12 +78,16 @@ pub fn spread(value: Option<&Summary>) -> String {
 
 /// The value of a cell with its spread, and whether it is relative to an estimate.
 pub fn cell_value(cell: &CellResult) -> String {
-    let mark = if cell.estimate.is_some() { format!(" {ESTIMATED}") } else { String::new() };
-    format!("{}{mark}", spread(cell.value.as_ref()))
+    format!("{}{}", spread(cell.value.as_ref()), mark(cell.estimate.is_some()))
 }
 
 /// Follows values that are relative to an estimate of the optimum.
 pub const ESTIMATED: &str = "est.";
+
+/// The mark with a blank before it, if the value is relative to an estimate.
+pub fn mark(is_estimated: bool) -> String {
+    if is_estimated { format!(" {ESTIMATED}") } else { String::new() }
+}
 
 /// What the mark means in each cell that has it, one line for each; empty if all optima are proved.
 pub fn estimates(criterion: &Criterion, results: &[Option<CriterionResult>]) -> Vec<String> {

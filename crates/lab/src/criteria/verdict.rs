@@ -148,9 +148,7 @@ impl Criterion {
             |cell: &'a CellResult| Some((self.cell_name(cell.experiment, cell.case), cell.estimate.as_deref()?));
         cells.filter_map(named).collect()
     }
-}
 
-impl Criterion {
     /// Judges the runs of a scheme.
     pub fn judge(&self, runs: &Runs, scheme: &str) -> CriterionResult {
         let of = |m: &Measure| m.judge(&self.experiments, runs, scheme);

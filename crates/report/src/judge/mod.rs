@@ -142,7 +142,7 @@ fn matrix_cell(criterion: &Criterion, result: Option<&CriterionResult>) -> Strin
             let thresholds = text::thresholds(measure);
             let required = thresholds.split(',').next().unwrap_or_default();
             let limit = cell.limit.map(|l| format!(" → {}", number(l))).unwrap_or_default();
-            let mark = if cell.estimate.is_some() { format!(" {}", text::ESTIMATED) } else { String::new() };
+            let mark = text::mark(cell.estimate.is_some());
             format!("<small title=\"{}\">{value}{mark} ({required}{limit})</small>", escape(&measure.label))
         }
         None => String::new(),

@@ -9,7 +9,7 @@ use super::html::{document, interactive};
 use super::svg::{Figure, escape};
 use super::tables::html;
 use cells::{Cells, Experiment};
-use ndnweir_lab::criteria::text::ESTIMATED;
+use ndnweir_lab::criteria::text::{ESTIMATED, mark};
 use ndnweir_lab::evaluation::number;
 use ndnweir_lab::results::tables::Table;
 
@@ -159,8 +159,7 @@ fn overview(experiment: &Experiment<'_>) -> String {
                 let Some(mean) = mean else { return "–".to_owned() };
                 let half = mean.half.map(|half| format!(" ± {}", number(half))).unwrap_or_default();
                 let is_estimated = metric.column == ATTAINED && estimates.contains_key(&case);
-                let mark = if is_estimated { format!(" {ESTIMATED}") } else { String::new() };
-                format!("{}{half}{mark}", number(mean.mean))
+                format!("{}{half}{}", number(mean.mean), mark(is_estimated))
             }));
             rows.push(row);
         }

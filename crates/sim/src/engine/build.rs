@@ -3,7 +3,7 @@
 use super::apps::{App, Application};
 use super::cross::Cross;
 use super::faults::Faults;
-use super::flows::{FlowSet, FlowTemplate, KnownObjects, first_number, loss_detection};
+use super::flows::{FlowSet, FlowTemplate, KnownObjects, first_number};
 use super::fragments::Fragments;
 use super::media::Media;
 use super::parallel::Threads;
@@ -24,12 +24,14 @@ use crate::schedule::{Due, EventRank, Schedule};
 use crate::topology::{DirectedLink, NONE, Topology};
 use ndnweir_core::consumer::Consumer as _;
 use ndnweir_core::ctx::Rng;
-use ndnweir_core::fields::FieldLayout;
+use ndnweir_core::fields::{Field, FieldLayout};
 use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
+use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::strategy::NextHop;
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_link::{Port, Propagation};
+use ndnweir_node::fetcher::LossDetection;
 use ndnweir_node::requests::Requests;
 use ndnweir_node::{FaceConfig, Fetcher, FetcherConfig, Node, NodeConfig, Server, ServerConfig, StrategyChoiceId};
 use std::collections::BTreeMap;
@@ -217,9 +219,9 @@ impl<'n, 'o> Engine<'n, 'o> {
                 Traffic::Flows(flows) => {
                     let own = flows.consumer.as_ref().unwrap_or(&scheme.parts.consumer).clone();
                     // The header fields it needs get their slots now; flows build theirs when they arrive.
-                    loss_detection(&own.build(layout), layout);
+                    let loss = loss_detection(&own.build(layout), layout);
                     let template = FlowTemplate {
-                        config: config(None, None),
+                        config: config(None, loss),
                         consumer: own,
                         layout: layout.clone(),
                         link,
@@ -295,6 +297,12 @@ impl<'n, 'o> Engine<'n, 'o> {
         }
         process.sources = sources;
     }
+}
+
+/// How a consumer finds losses before their timeout, if it does.
+fn loss_detection(consumer: &AnyConsumer, layout: &mut FieldLayout) -> Option<LossDetection> {
+    let found = || LossDetection { longer_way: layout.slot(Field::LongerWay), ..LossDetection::default() };
+    consumer.timer().loss_detection.then(found)
 }
 
 /// The strategy of a flow's names, by scheme.

@@ -7,25 +7,18 @@ use crate::network::Network;
 use crate::observer::{Arrival, ConsumerCounters, FlowEvent};
 use ndnweir_core::consumer::Consumer as _;
 use ndnweir_core::ctx::{Rng, TraceEvent};
-use ndnweir_core::fields::{Field, FieldLayout};
+use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::{FlowId, PrefixId};
 use ndnweir_core::packet::{Kind, Packet};
-use ndnweir_core::registry::{AnyConsumer, ConsumerParams};
+use ndnweir_core::registry::ConsumerParams;
 use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::units::{Duration, Rate, Time};
-use ndnweir_node::fetcher::LossDetection;
 use ndnweir_node::{Fetcher, FetcherConfig, StrategyChoiceId, Zipf};
 use ndnweir_state::{Damaged, Reader, State, Value, Writer};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Labels of the random streams of flows (see [`Rng::derive`]).
 const STREAM: u64 = 0x666c_6f77;
-
-/// How a consumer finds losses before their timeout, if it does.
-pub(super) fn loss_detection(consumer: &AnyConsumer, layout: &mut FieldLayout) -> Option<LossDetection> {
-    let found = || LossDetection { longer_way: layout.slot(Field::LongerWay), ..LossDetection::default() };
-    consumer.timer().loss_detection.then(found)
-}
 
 /// The template of new flows.
 pub(super) struct FlowTemplate {
@@ -44,8 +37,7 @@ impl FlowTemplate {
     fn fetcher(&mut self, flow: FlowId, number: u32, segments: u64) -> Box<Fetcher> {
         let mut built = self.consumer.build(&mut self.layout);
         built.on_link(self.link);
-        let loss = loss_detection(&built, &mut self.layout);
-        let config = FetcherConfig { flow, number, total: Some(segments), loss, ..self.config.clone() };
+        let config = FetcherConfig { flow, number, total: Some(segments), ..self.config.clone() };
         Box::new(Fetcher::new(config, built))
     }
 }
