@@ -11,6 +11,8 @@
 //! 3. **the spread**: how far, on average, delays of a round lay below the largest before them in it. A queue that
 //!    builds up has none of that, however fast.
 //!
+//! And none of a delay counts while others fill the queue ([`Foreign`]).
+//!
 //! At first, while each round carries more than the one before, there is nothing to compare with. Then a delay counts
 //! only where Data come evenly, as a standing queue lets them go (`Filling`).
 //!
@@ -20,6 +22,7 @@
 //! Ours. Related: BBR (Cardwell et al., 2016) needs its most bandwidth and its least delay for the same reason, and
 //! takes a pipe for full once its rate no longer grows; the least over an interval is CoDel's (RFC 8289).
 
+use super::hbhcm_foreign::Foreign;
 use crate::units::{Bytes, Duration, Time};
 use std::collections::VecDeque;
 
@@ -134,7 +137,8 @@ struct Round {
     sum: Duration,
     peak: Duration,
     below: Duration,
-    /// Of those whose Interest is not too old: what arrived between it and them, and how long that took.
+    /// Of those whose Interest is not too old: how many, what arrived between it and them, and how long that took.
+    timed: u32,
     bytes: u64,
     waited: Duration,
     /// Whether a Data of it had been lost before.
@@ -144,7 +148,7 @@ struct Round {
 impl Round {
     fn new(since: Time) -> Round {
         let zero = Duration::ZERO;
-        Round { since, delays: 0, sum: zero, peak: zero, below: zero, bytes: 0, waited: zero, lossy: false }
+        Round { since, delays: 0, sum: zero, peak: zero, below: zero, timed: 0, bytes: 0, waited: zero, lossy: false }
     }
 }
 
@@ -174,6 +178,7 @@ pub struct HopNoise {
     tolerance: Duration,
     arrived: Arrived,
     filling: Filling,
+    foreign: Foreign,
     trip: Duration,
     round: Option<Round>,
     last: Option<Done>,
@@ -196,6 +201,7 @@ impl HopNoise {
             tolerance,
             arrived: Arrived::default(),
             filling: Filling::default(),
+            foreign: Foreign::new(window, tolerance),
             trip: Duration::ZERO,
             round: None,
             last: None,
@@ -240,6 +246,7 @@ impl HopNoise {
                 round.peak = round.peak.max(delay);
                 round.below = round.below + (round.peak - delay);
                 if let Some(bytes) = self.arrived.since(now - waited) {
+                    round.timed += 1;
                     round.bytes = round.bytes.saturating_add(bytes);
                     round.waited = round.waited + waited;
                 }
@@ -256,7 +263,7 @@ impl HopNoise {
         self.next = (self.next + 1) % LATEST;
         let least = self.latest.iter().fold(delay, |least, each| least.min(*each));
         let left = least - self.noise();
-        let counts = self.filling.is_over() || self.filling.comes_evenly();
+        let counts = !self.foreign.fills(now) && (self.filling.is_over() || self.filling.comes_evenly());
         if counts { left } else { Duration::ZERO }
     }
 
@@ -273,6 +280,7 @@ impl HopNoise {
             return;
         }
         let rate = round.bytes as f64 / round.waited.secs();
+        self.foreign.round(round.sum / data, round.bytes as f64 / f64::from(round.timed), now);
         let done = Done { rate, delay: round.sum / data, lossy: round.lossy };
         if let Some(noise) = self.likely.take().filter(|_| !round.lossy) {
             self.found(noise, now);

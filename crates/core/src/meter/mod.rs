@@ -6,6 +6,7 @@ pub mod coopcon;
 pub mod flecom;
 pub mod hbhcm;
 pub mod hbhcm_base;
+pub mod hbhcm_foreign;
 pub mod hbhcm_noise;
 pub mod hbhcm_pair;
 pub mod levels;
