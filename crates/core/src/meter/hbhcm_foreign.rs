@@ -59,9 +59,7 @@ impl Foreign {
                 self.until = now + self.window * WINDOWS;
                 None
             }
-            Some(standing) => {
-                Some(Standing { highest: standing.highest.max(delay), most: standing.most.max(flight) })
-            }
+            Some(standing) => Some(Standing { highest: standing.highest.max(delay), most: standing.most.max(flight) }),
         };
     }
 
