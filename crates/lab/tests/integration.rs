@@ -6,6 +6,7 @@ mod common;
 mod criteria;
 mod criteria_oracle;
 mod flows;
+mod foreign_queue;
 mod losses;
 mod ndnsieve;
 mod optimum_ceilings;
