@@ -82,11 +82,11 @@ fn beside_tcp_that_fills_a_large_buffer_a_quarter_of_half_the_link_is_kept() {
 }
 
 #[test]
-fn adaptive_media_keep_the_rate_that_delay_allows_them() {
+fn adaptive_media_keep_half_of_the_rate_that_they_want() {
     for scheme in ["measured", "weir"] {
         let run = run(MEDIA, scheme);
         let wait = run.links.iter().find(|link| link.name == "R2>R1").unwrap().queue_ms;
-        assert!(run.cross[0].goodput_mbps > 1.0, "{scheme}: {}", run.cross[0].goodput_mbps);
+        assert!(run.cross[0].goodput_mbps > 0.75, "{scheme}: {}", run.cross[0].goodput_mbps);
         assert!(wait < 25.0, "{scheme}: {wait}");
     }
 }
