@@ -258,6 +258,16 @@ fn a_packet_trace_takes_the_place_of_nothing_but_an_earlier_one_of_its_kind() {
 
 #[test]
 #[cfg(target_os = "linux")]
+fn where_no_results_can_be_written_the_error_names_the_folder_that_was_given() {
+    let dir = tempdir().unwrap();
+    for out in ["/proc/x", "/proc/x/y"] {
+        let said = format!("error: {out}: ");
+        rejects(dir.path(), &["sim", "dumbbell", "--scheme", "aimd", "--out", out], &[&said, "is writable"]);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
 fn a_trace_that_was_not_written_is_not_said_to_be_there() {
     let dir = tempdir().unwrap();
     let done = common::run(dir.path(), "sim dumbbell --scheme aimd --set run.duration=1s --trace /dev/full").code(1);
