@@ -105,7 +105,7 @@ fn difference(asked: &ControlParameters, there: &ControlParameters) -> Option<Co
         flags: flags.and(asked.flags),
         ..ControlParameters::default()
     };
-    (update != ControlParameters::default()).then(|| ControlParameters { face_id: there.face_id, ..update })
+    (update != ControlParameters::default()).then_some(ControlParameters { face_id: there.face_id, ..update })
 }
 
 fn list(faces: &[FaceStatus]) -> String {
