@@ -254,7 +254,8 @@ def main():
         port, neighbours = free_port(socket.SOCK_STREAM), [free_port(socket.SOCK_DGRAM) for _ in range(2)]
         config = f'scheme = "ndnsieve"\n[listen]\nunix = "{folder}/s"\nudp = ["127.0.0.1:{free_port(socket.SOCK_DGRAM)}"]\n'
         config += f'[gnmi]\nlisten = "127.0.0.1:{port}"\ncertificate = "{keys}/west.pem"\nkey = "{keys}/west-key.pem"\n'
-        config += f'clients = "{keys}/authority.pem"\n'
+        fingerprint = re.search(r"east\.pem +SHA-256 (\S+)", made.stdout)[1]
+        config += f'clients = "{keys}/authority.pem"\naccept = ["{fingerprint}"]\n'
         for cost, neighbour in zip((0, 4), neighbours):
             uri = f"udp4://127.0.0.1:{neighbour}"
             config += f'[[face]]\nuri = "{uri}"\nrate = "10Mbps"\n[[route]]\nprefix = "/t"\nto = "{uri}"\ncost = {cost}\n'

@@ -62,7 +62,8 @@ class Network:
         if link:
             hosts = [part for name in NEIGHBOURS for part in ("--host", f"{name}={ADDRESSES[1]}")]
             command = [binary, "key", "certificates", folder, *hosts, "--host", f"controller={ADDRESSES[0]}"]
-            subprocess.run(command, check=True, capture_output=True)
+            made = subprocess.run(command, check=True, capture_output=True, text=True)
+            self.accept = re.search(r"controller\.pem +SHA-256 (\S+)", made.stdout)[1]
         for name in NEIGHBOURS:
             self.forwarder(name)
         (folder / "in").write_bytes(bytes(i * i % 251 for i in range(BYTES // 1000)) * 1000)
@@ -110,8 +111,11 @@ class Network:
         text += f'udp = ["127.0.0.1:{self.udp[name]}"]\n'
         if name not in self.managed:
             text += f'[gnmi]\nlisten = "{self.address(name)}"\n'
-            keys = f'certificate = "{name}.pem"\nkey = "{name}-key.pem"\nclients = "authority.pem"\n'
-            text += keys if self.link else "insecure = true\n"
+            if self.link:
+                text += f'certificate = "{name}.pem"\nkey = "{name}-key.pem"\nclients = "authority.pem"\n'
+                text += f'accept = ["{self.accept}"]\n'
+            else:
+                text += "insecure = true\n"
         for other in NEIGHBOURS[name]:
             text += f'[[face]]\nuri = "{self.uri(other)}"\nrate = "20Mbps"\nqueue = "500 packets"\n'
         for other, cost in ROUTES[name]:

@@ -2,6 +2,8 @@
 
 import importlib.machinery
 import importlib.util
+import subprocess
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -45,6 +47,23 @@ class Dependencies(unittest.TestCase):
             found = list(check.problems(fine + [broken], RULES))
             self.assertEqual(len(found), 1, found)
             self.assertIn(word, found[0])
+
+    def test_a_lock_file_that_is_out_of_date_is_named_and_stays(self):
+        with tempfile.TemporaryDirectory() as root:
+            folder = Path(root) / "crates/a/fuzz"
+            for name, place in [("targets", folder), ("needed", folder / "needed")]:
+                (place / "src").mkdir(parents=True)
+                (place / "src/lib.rs").touch()
+                (place / "Cargo.toml").write_text(f'[package]\nname = "{name}"\nversion = "0.1.0"\n[workspace]\n')
+            subprocess.run(["cargo", "generate-lockfile", "--offline"], cwd=folder, check=True, capture_output=True)
+            before = (folder / "Cargo.lock").read_text()
+            self.assertEqual(list(check.stale(Path(root))), [])
+            with open(folder / "Cargo.toml", "a") as manifest:
+                manifest.write('[dependencies]\nneeded = { path = "needed" }\n')
+            found = list(check.stale(Path(root)))
+            self.assertEqual(len(found), 1, found)
+            self.assertIn("crates/a/fuzz/Cargo.lock", found[0])
+            self.assertEqual((folder / "Cargo.lock").read_text(), before)
 
     def test_an_advisory_concerns_the_versions_that_are_not_patched(self):
         advisory, versions = {"package": "ring", "id": "RUSTSEC-2025-0009"}, {"patched": [">= 0.17.12"], "unaffected": ["< 0.10"]}

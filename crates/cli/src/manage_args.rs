@@ -183,12 +183,12 @@ Examples:
     Create {
         /// The other end: udp4://HOST:PORT, tcp4://HOST:PORT and the like; names are resolved here
         uri: String,
-        /// This end
+        /// This end, at forwarders that let it be chosen; `ndnweir fwd`, NFD and ndnd do not over UDP and TCP
         #[arg(long, value_name = "URI")]
         local: Option<String>,
-        /// How long the face lives
-        #[arg(long, value_enum, default_value_t = Persistency::Persistent)]
-        persistency: Persistency,
+        /// How long the face lives; persistent if not said
+        #[arg(long, value_enum)]
+        persistency: Option<Persistency>,
         /// The largest link packet, in bytes
         #[arg(long, value_name = "BYTES")]
         mtu: Option<u64>,

@@ -220,6 +220,53 @@ fn what_get_writes_on_the_way_does_not_replace_the_object_or_its_parts() {
 }
 
 #[test]
+fn a_packet_trace_takes_the_place_of_nothing_but_an_earlier_one_of_its_kind() {
+    let dir = tempdir().unwrap();
+    let options = match cfg!(feature = "perfetto") {
+        true => &["--trace", "--qlog", "--deliveries", "--perfetto"][..],
+        false => &["--trace", "--qlog", "--deliveries"],
+    };
+    let sim = ["sim", "dumbbell", "--scheme", "aimd", "--set", "run.duration=1s", "--force"];
+    // Another program's capture is no trace of this one.
+    let mut foreign = b"\x0a\x0d\x0d\x0a\x30\0\0\0M<+\x1a\x01\0\0\0".to_vec();
+    foreign.extend(b"\xff\xff\xff\xff\xff\xff\xff\xff\x04\0\x0b\0dumpcap 4.2");
+    for (file, content) in [("notes.txt", &b"years of work\n"[..]), ("other.pcapng", &foreign)] {
+        fs::write(dir.path().join(file), content).unwrap();
+        for option in options {
+            rejects(
+                dir.path(),
+                &[&sim[..], &[option, file]].concat(),
+                &[option, file, "holds something else", "delete"],
+            );
+        }
+    }
+    fs::write(dir.path().join("empty"), "").unwrap();
+    ndnweir(dir.path()).args(sim).args(["--trace", "empty"]).assert().success();
+    for option in options {
+        for _ in 0..2 {
+            ndnweir(dir.path()).args(sim).args([option, option.trim_start_matches('-')]).assert().success();
+        }
+    }
+    for (one, other) in [("--trace", "qlog"), ("--qlog", "deliveries"), ("--deliveries", "trace")] {
+        rejects(dir.path(), &[&sim[..], &[one, other]].concat(), &[one, other, "holds something else"]);
+    }
+    #[cfg(feature = "network")]
+    for option in ["--trace", "--qlog"] {
+        rejects(dir.path(), &["get", "/x", "-o", "y", option, "notes.txt"], &[option, "holds something else"]);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn where_no_results_can_be_written_the_error_names_the_folder_that_was_given() {
+    let dir = tempdir().unwrap();
+    for out in ["/proc/x", "/proc/x/y"] {
+        let said = format!("error: {out}: ");
+        rejects(dir.path(), &["sim", "dumbbell", "--scheme", "aimd", "--out", out], &[&said, "is writable"]);
+    }
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn a_trace_that_was_not_written_is_not_said_to_be_there() {
     let dir = tempdir().unwrap();

@@ -15,6 +15,11 @@ use std::sync::atomic::AtomicBool;
 /// The columns.
 pub const HEADER: &str = "time_s,consumer,node,segment,delay_ms,rtt_ms,retransmissions,hops,mark,path";
 
+/// Whether a file that begins so is one that [`write`] wrote.
+pub fn is_own(head: &[u8]) -> bool {
+    head.strip_prefix(HEADER.as_bytes()).is_some_and(|rest| rest.starts_with(b"\n"))
+}
+
 /// Writes a line for each delivery.
 struct Lines<W: Write> {
     out: W,

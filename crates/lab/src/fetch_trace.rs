@@ -94,6 +94,11 @@ impl FetchTrace {
     }
 }
 
+/// Whether a file that begins so is a trace.
+pub fn is_own(head: &[u8]) -> bool {
+    head.strip_prefix(HEADER.as_bytes()).is_some_and(|rest| rest.starts_with(b"\n"))
+}
+
 /// Reads a trace.
 ///
 /// # Errors

@@ -46,6 +46,13 @@ pub fn write(experiment: &Experiment, path: &Path, stop: &AtomicBool) -> Result<
     Ok(())
 }
 
+/// Whether a file that begins so is one that [`write`] wrote.
+pub fn is_own(head: &[u8]) -> bool {
+    // Kind and length of the section's head, byte order, version, the section's length and the head of the option with
+    // the writer's name come first.
+    head.starts_with(&[0x0a, 0x0d, 0x0d, 0x0a]) && head.get(28..).is_some_and(|writer| writer.starts_with(b"ndnweir "))
+}
+
 /// Nodes and link directions under the names that they have in results.
 fn capture(scenario: &ScenarioInfo) -> Capture {
     let node = |name: &str| NodeId(scenario.nodes.iter().position(|n| n.name == name).unwrap_or_default() as u32);

@@ -1,6 +1,6 @@
 //! `ndnweir get`.
 
-use super::outputs::Outputs;
+use super::outputs::{IsOwn, Outputs};
 use super::print_json;
 use super::transfer::{connect, download, name, waiter};
 use crate::failure::Failure;
@@ -8,9 +8,9 @@ use crate::terminal::say;
 use crate::transfer_args::GetArgs;
 use crate::transfer_progress::Fetched;
 use ndnweir_core::units::{Bytes, Duration, Time};
-use ndnweir_lab::fetch_trace::FetchTrace;
+use ndnweir_lab::fetch_trace::{self, FetchTrace};
 use ndnweir_lab::metrics::Histogram;
-use ndnweir_lab::qlog::QlogWriter;
+use ndnweir_lab::qlog::{self, QlogWriter};
 use ndnweir_net::client::SessionEvent;
 use ndnweir_net::clock::Clock;
 use ndnweir_net::object::signals::Signals;
@@ -127,11 +127,14 @@ fn apart(args: &GetArgs, output: Option<&Path>) -> Result<(), Failure> {
         outputs.add("-o", path)?;
         partial_files(path).iter().try_for_each(|part| outputs.add("-o", part))?;
     }
-    for (option, path) in [("--trace", &args.trace), ("--qlog", &args.qlog)] {
-        path.as_deref().map_or(Ok(()), |path| outputs.add(option, path))?;
+    let files: [(_, _, IsOwn); 2] =
+        [("--trace", &args.trace, fetch_trace::is_own), ("--qlog", &args.qlog, qlog::is_own)];
+    for (option, path, is_own) in files {
+        path.as_deref().map_or(Ok(()), |path| outputs.add_over(option, path, is_own))?;
     }
     let key = args.fetch.trust.split_once(':').map(|(_, file)| PathBuf::from(file));
-    outputs.not(&key.into_iter().collect::<Vec<_>>())
+    outputs.not(&key.into_iter().collect::<Vec<_>>())?;
+    outputs.only_over()
 }
 
 fn opener(path: Option<PathBuf>, args: &GetArgs, trust: Trust) -> Opener {

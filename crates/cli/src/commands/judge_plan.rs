@@ -1,7 +1,6 @@
 //! Plan files of `ndnweir judge`: the requested options, and the resulting jobs.
 
 use super::outputs::Outputs;
-use super::run_files::may_create;
 use crate::failure::Failure;
 use crate::judge_args::JudgeArgs;
 use ndnweir_lab::criteria::Job;
@@ -58,10 +57,9 @@ impl Plan {
 
     /// Writes the plan file, in the place of nothing but an earlier one.
     pub fn write(&self, path: &Path) -> Result<(), Failure> {
-        may_create("--plan", path)?;
         let mut outputs = Outputs::default();
-        outputs.add("--plan", path)?;
-        outputs.only_over("{\n  \"judge_plan\":")?;
+        outputs.add_over("--plan", path, |head| head.starts_with(b"{\n  \"judge_plan\":"))?;
+        outputs.only_over()?;
         let text = serde_json::to_string_pretty(self).map_err(|e| Failure::Work(e.to_string()))?;
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
         let name = name.ok_or_else(|| Failure::Input(format!("--plan {}: name a file", path.display())))?;

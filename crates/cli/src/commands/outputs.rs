@@ -1,17 +1,24 @@
-//! What a command writes is kept apart: no file that it reads, no two outputs in one, none over the results, and no page
-//! or plan over what is none.
+//! What a command writes is kept apart: no file that it reads, no two outputs in one, none over the results, and none
+//! over what was not written as the same kind of file before.
 
-use super::run_files::may_create;
 use crate::failure::Failure;
 use ndnweir_lab::results::FILES;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+/// Whether a file that begins so is an earlier one of the same kind, written by this program.
+pub(super) type IsOwn = fn(&[u8]) -> bool;
+
+/// Bytes by which an earlier file is known, at most.
+const HEAD: u64 = 512;
+
 /// The files that a command is going to write, with the options that name them.
 #[derive(Default)]
 pub(super) struct Outputs {
     all: Vec<(String, PathBuf)>,
+    /// Of those that take the place of none but an earlier one: how that is known.
+    kept: Vec<(String, PathBuf, IsOwn)>,
 }
 
 impl Outputs {
@@ -21,6 +28,14 @@ impl Outputs {
             return Err(Failure::Input(format!("{option} {}: {other} writes this file; name another", path.display())));
         }
         self.all.push((option.to_owned(), path.to_owned()));
+        Ok(())
+    }
+
+    /// Adds a file that may take the place of nothing but an earlier one (see [`Outputs::only_over`]).
+    pub(super) fn add_over(&mut self, option: &str, path: &Path, is_own: IsOwn) -> Result<(), Failure> {
+        may_create(option, path)?;
+        self.add(option, path)?;
+        self.kept.push((option.to_owned(), path.to_owned(), is_own));
         Ok(())
     }
 
@@ -35,17 +50,17 @@ impl Outputs {
         }
     }
 
-    /// Checks that what is there already, if anything, was written by the same command before: it begins with `start`.
-    pub(super) fn only_over(&self, start: &str) -> Result<(), Failure> {
-        let begins = |path: &Path| {
-            let mut head = vec![0; start.len()];
-            let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
-            read.is_ok() && head == start.as_bytes()
+    /// Checks that what is there already, if anything, was written as the same kind of file before.
+    pub(super) fn only_over(&self) -> Result<(), Failure> {
+        let begins = |path: &Path, is_own: IsOwn| {
+            let mut head = Vec::new();
+            let read = File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
+            read.is_ok() && is_own(&head)
         };
         // Devices keep nothing, and in an empty file there is nothing to lose.
-        let is_kept = |path: &Path| path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > 0);
-        match self.all.iter().find(|(_, path)| is_kept(path) && !begins(path)) {
-            Some((option, path)) => {
+        let has_content = |path: &Path| path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > 0);
+        match self.kept.iter().find(|(_, path, is_own)| has_content(path) && !begins(path, *is_own)) {
+            Some((option, path, _)) => {
                 let path = path.display();
                 Err(Failure::Input(format!("{option} {path}: holds something else; name another file, or delete it")))
             }
@@ -96,12 +111,23 @@ fn linked(_: &Path, _: &Path) -> bool {
     false
 }
 
+/// Checks that an option's file can be put at `path`, before the work.
+fn may_create(option: &str, path: &Path) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if path.is_dir() || path.as_os_str().is_empty() {
+        return Err(Failure::Input(format!("{option} {}: is a folder; name a file", path.display())));
+    }
+    match folder.is_none_or(Path::is_dir) {
+        true => Ok(()),
+        false => Err(Failure::Input(format!("{option} {}: check that the folder exists", path.display()))),
+    }
+}
+
 /// Checks that a page takes the place of nothing but an earlier one.
 pub(super) fn may_write_page(out: &Path, inputs: &[PathBuf], folders: &[&Path]) -> Result<(), Failure> {
-    may_create("--out", out)?;
     let mut outputs = Outputs::default();
-    outputs.add("--out", out)?;
+    outputs.add_over("--out", out, |head| head.starts_with(ndnweir_report::PAGE_START.as_bytes()))?;
     outputs.not(inputs)?;
     folders.iter().try_for_each(|folder| outputs.outside(folder))?;
-    outputs.only_over(ndnweir_report::PAGE_START)
+    outputs.only_over()
 }

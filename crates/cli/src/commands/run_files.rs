@@ -1,7 +1,7 @@
 //! The files of the first run's packets that `sim` writes when asked.
 
+use super::outputs::IsOwn;
 use crate::args::SimArgs;
-use crate::failure::Failure;
 use ndnweir_lab::experiment::Experiment;
 #[cfg(feature = "perfetto")]
 use ndnweir_lab::perfetto;
@@ -17,6 +17,8 @@ pub(super) struct RunFile<'a> {
     pub(super) what: &'static str,
     pub(super) path: &'a Path,
     pub(super) write: Write,
+    /// Whether an earlier one begins so.
+    pub(super) is_own: IsOwn,
 }
 
 /// The files asked for.
@@ -25,30 +27,18 @@ pub(super) fn files(args: &SimArgs) -> Vec<RunFile<'_>> {
         option: &'static str,
         what: &'static str,
         path: &'a Option<PathBuf>,
-        write: Write,
+        (write, is_own): (Write, IsOwn),
     ) -> Option<RunFile<'a>> {
-        Some(RunFile { option, what, path: path.as_deref()?, write })
+        Some(RunFile { option, what, path: path.as_deref()?, write, is_own })
     }
     [
-        file("--trace", "packets", &args.trace, trace::write),
+        file("--trace", "packets", &args.trace, (trace::write, trace::is_own)),
         #[cfg(feature = "perfetto")]
-        file("--perfetto", "trace", &args.perfetto, perfetto::write),
-        file("--qlog", "qlog", &args.qlog, qlog::write),
-        file("--deliveries", "deliveries", &args.deliveries, deliveries::write),
+        file("--perfetto", "trace", &args.perfetto, (perfetto::write, perfetto::is_own)),
+        file("--qlog", "qlog", &args.qlog, (qlog::write, qlog::is_own)),
+        file("--deliveries", "deliveries", &args.deliveries, (deliveries::write, deliveries::is_own)),
     ]
     .into_iter()
     .flatten()
     .collect()
-}
-
-/// Checks that an option's file can be put at `path`, before the work.
-pub(super) fn may_create(option: &str, path: &Path) -> Result<(), Failure> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if path.is_dir() || path.as_os_str().is_empty() {
-        return Err(Failure::Input(format!("{option} {}: is a folder; name a file", path.display())));
-    }
-    match folder.is_none_or(Path::is_dir) {
-        true => Ok(()),
-        false => Err(Failure::Input(format!("{option} {}: check that the folder exists", path.display()))),
-    }
 }

@@ -4,7 +4,7 @@ use super::checkpoints::{self, Kept, interrupted};
 use super::inputs::{changed_but_not_run, check, load_with_files, seeds};
 use super::outputs::Outputs;
 use super::repeat::repeat;
-use super::run_files::{RunFile, files, may_create};
+use super::run_files::{RunFile, files};
 use super::watchers::{self, Watchers};
 use super::{cases, outcome, print_document, print_tables, target};
 use crate::args::SimArgs;
@@ -32,11 +32,11 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     let target = target::choose(named.as_deref(), default, Some(&repeat.command), args.run.output.force)?;
     let mut outputs = Outputs::default();
     for file in files(args) {
-        may_create(file.option, file.path)?;
-        outputs.add(file.option, file.path)?;
+        outputs.add_over(file.option, file.path, file.is_own)?;
     }
     outputs.not(&inputs)?;
     outputs.outside(&target.folder)?;
+    outputs.only_over()?;
     let stop = crate::interrupt::watch()?;
     let mut notes: Vec<String> =
         target.note.clone().into_iter().chain(changed_but_not_run(&scenario, &schemes)).collect();

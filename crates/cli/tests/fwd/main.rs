@@ -176,6 +176,44 @@ fn faces_are_as_permanent_as_they_were_made() {
 }
 
 #[test]
+fn creating_a_face_that_is_there_changes_what_is_asked_for_otherwise_or_says_that_it_cannot() {
+    let far = Fwd::start("--tcp 127.0.0.1:0");
+    let fwd = Fwd::start("--udp 127.0.0.1:0");
+    let (udp, tcp) = ("udp4://127.0.0.1:10", format!("tcp4://{}", far.tcp()));
+    let create = |options: &str| {
+        fwd.tool(&["face", "create", udp].into_iter().chain(options.split_whitespace()).collect::<Vec<_>>())
+    };
+    let shown = || {
+        let face: serde_json::Value = serde_json::from_str(&fwd.tool(&["face", "show", udp, "--json"])).unwrap();
+        let reliable = face["flags"].as_array().unwrap().contains(&"reliability".into());
+        (face["mtu"].as_u64(), face["persistency"].as_str().unwrap().to_owned(), reliable)
+    };
+    assert!(create("--mtu 1400 --persistency permanent --reliability=false").starts_with("Created face"));
+    for (options, said, expected) in [
+        ("", "There is already face", (Some(1400), "permanent", false)),
+        ("--mtu 1400 --reliability=false", "There is already face", (Some(1400), "permanent", false)),
+        ("--mtu 1200", "Changed face", (Some(1200), "permanent", false)),
+        ("--reliability", "Changed face", (Some(1200), "permanent", true)),
+        ("--persistency persistent", "Changed face", (Some(1200), "persistent", true)),
+    ] {
+        assert!(create(options).starts_with(said), "{options}");
+        let (mtu, persistency, reliable) = shown();
+        assert_eq!((mtu, &*persistency, reliable), expected, "{options}");
+    }
+    let failed = |words: &[&str]| process::Running::start(fwd.command("").args(words)).end();
+    let impossible = failed(&["face", "create", udp, "--mtu", "5"]);
+    assert!(
+        impossible.code == Some(1) && impossible.stderr.contains("the MTU of a UDP face is 256"),
+        "{}",
+        impossible.stderr
+    );
+    fwd.tool(&["face", "create", &tcp]);
+    let impossible = failed(&["face", "create", &tcp, "--mtu", "1400"]);
+    assert!(impossible.code == Some(1) && impossible.stderr.contains("streams have none"), "{}", impossible.stderr);
+    assert_eq!(shown(), (Some(1200), "persistent".to_owned(), true));
+}
+
+#[test]
 fn the_two_ends_of_a_tcp_face_show_as_each_other_at_both_forwarders() {
     let far = Fwd::start("--tcp 127.0.0.1:0");
     let near = Fwd::start(&format!("--route /a=tcp4://{}", far.tcp()));

@@ -28,7 +28,8 @@ pub struct Identity {
     pub key: PathBuf,
     /// The authority that signs the certificates of controllers.
     pub clients: PathBuf,
-    /// SHA-256 of the certificates that are accepted, in hexadecimal; all of the authority's if there are none.
+    /// SHA-256 of the certificates that are accepted, in hexadecimal; if there are none, all of the authority's may read
+    /// and none may change anything.
     pub fingerprints: Vec<String>,
 }
 
@@ -88,8 +89,10 @@ pub(super) fn start(service: Service, settings: &Settings) -> Result<SocketAddr,
         None if !settings.listen.ip().is_loopback() => return Err(StartError::Unprotected(settings.listen)),
         None => {}
     }
-    let fingerprints = settings.identity.as_ref().map(|identity| identity.fingerprints.clone()).unwrap_or_default();
-    let service = service.accepting(fingerprints);
+    let service = match &settings.identity {
+        Some(identity) => service.accepting(&identity.fingerprints),
+        None => service,
+    };
     let address = |error| StartError::Address(settings.listen, error);
     let listener = TcpListener::bind(settings.listen).map_err(address)?;
     listener.set_nonblocking(true).map_err(address)?;

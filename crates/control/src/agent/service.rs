@@ -41,8 +41,17 @@ pub(super) struct Service {
     access: Arc<Access>,
     changing: Arc<Mutex<Changing>>,
     streams: Arc<AtomicUsize>,
-    /// SHA-256 of the certificates that are accepted; all if there are none.
-    fingerprints: Vec<String>,
+    clients: Clients,
+}
+
+/// Whose calls are carried out.
+enum Clients {
+    /// Everybody's: on loopback, where that was asked for.
+    All,
+    /// With a certificate of the authority, which routers have too: reading alone.
+    Readers,
+    /// With one of these certificates, by SHA-256.
+    Listed(Vec<String>),
 }
 
 /// The extensions of a Set that are known.
@@ -72,29 +81,41 @@ impl Service {
             access: Arc::new(Access::new(forwarder)),
             changing: Arc::default(),
             streams: Arc::default(),
-            fingerprints: Vec::new(),
+            clients: Clients::All,
         }
     }
 
-    /// Accepts only these certificates of those that the authority has signed.
-    pub(super) fn accepting(mut self, fingerprints: Vec<String>) -> Service {
+    /// Accepts only these certificates of those that the authority has signed; without any, all of them for reading.
+    pub(super) fn accepting(mut self, fingerprints: &[String]) -> Service {
         let plain = |text: &String| text.chars().filter(char::is_ascii_hexdigit).collect::<String>().to_lowercase();
-        self.fingerprints = fingerprints.iter().map(plain).collect();
+        self.clients = match fingerprints {
+            [] => Clients::Readers,
+            all => Clients::Listed(all.iter().map(plain).collect()),
+        };
         self
     }
 
     fn authorise<T>(&self, request: &Request<T>) -> Answer<()> {
-        if self.fingerprints.is_empty() {
-            return Ok(());
-        }
+        let Clients::Listed(accepted) = &self.clients else { return Ok(()) };
         let certificates = request.peer_certs();
         let own = certificates.as_ref().and_then(|chain| chain.first()).map(|certificate| {
             Sha256::digest(certificate).iter().map(|byte| format!("{byte:02x}")).collect::<String>()
         });
         match own {
-            Some(own) if self.fingerprints.contains(&own) => Ok(()),
+            Some(own) if accepted.contains(&own) => Ok(()),
             Some(own) => Err(Status::permission_denied(format!("certificate {own} is not among those accepted"))),
             None => Err(Status::unauthenticated("no certificate")),
+        }
+    }
+
+    fn authorise_change<T>(&self, request: &Request<T>) -> Answer<()> {
+        self.authorise(request)?;
+        match self.clients {
+            // PermissionDenied would tell a controller that a later one leads.
+            Clients::Readers => Err(Status::failed_precondition(
+                "nobody may change this forwarder: its [gnmi] has no accept with the SHA-256 of a controller's certificate",
+            )),
+            Clients::All | Clients::Listed(_) => Ok(()),
         }
     }
 
@@ -183,7 +204,7 @@ impl GNmi for Service {
     }
 
     async fn set(&self, request: Request<SetRequest>) -> Answer<Response<SetResponse>> {
-        self.authorise(&request)?;
+        self.authorise_change(&request)?;
         let request = request.into_inner();
         check_extensions(&request.extension)?;
         let (arbitration, commit) = extensions(&request.extension);

@@ -1,23 +1,25 @@
 //! What the controller knows, and the planner that decides: no I/O, no clock.
 
-use super::mirror::{Event, HopView, Mirror};
+mod links;
+mod prefixes;
+
+pub use links::LinkView;
+
+use super::mirror::{Event, Mirror};
 use crate::proto::gnmi::Notification;
+use links::LinkReport;
 use ndnweir_core::ctx::{Ctx, Rng, Trace};
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::planner::{Message, Order, Planner, PlannerCounters, RouterId};
 use ndnweir_core::registry::AnyPlanner;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::strategy::NextHop;
-use ndnweir_core::units::{Duration, Rate, Time};
+use ndnweir_core::units::{Duration, Time};
 use ndnweir_wire::Name;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Prefixes of all routers together at most.
-const MAX_PREFIXES: usize = 1 << 16;
 /// Decisions that are remembered.
 const MAX_DECISIONS: usize = 256;
-/// Changes of links within this time are told the planner together: each makes it look at all routes.
-const LINKS_SPACING: Duration = Duration::from_millis(100);
 /// Label of the planner's random stream.
 const STREAM: u64 = 0x6374_726c;
 
@@ -46,28 +48,6 @@ pub struct Decision {
     /// What came last before it.
     pub reason: String,
 }
-
-/// A link between two routers, as known.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LinkView {
-    /// From which router.
-    pub from: usize,
-    /// By which face.
-    pub face: u64,
-    /// To which router.
-    pub to: usize,
-    /// In bit/s.
-    pub rate: Option<u64>,
-    /// Whether it is up, and both ends report.
-    pub up: bool,
-    /// As last reported.
-    pub utilization: Option<f64>,
-    /// As last reported.
-    pub occupancy: Option<f64>,
-}
-
-/// What was reported to the planner of a face's link.
-type LinkReport = (Option<usize>, Option<u64>, bool);
 
 #[derive(Default)]
 struct Router {
@@ -120,12 +100,6 @@ pub struct Brain {
     links_changed: BTreeSet<usize>,
     links_announced: Option<Time>,
     reason: String,
-}
-
-/// Names that mean something else on every node, and so have no path through a network.
-fn is_of_one_node(name: &Name) -> bool {
-    let first = name.as_view().components().next();
-    first.is_some_and(|part| part.is_generic() && matches!(part.value(), b"localhost" | b"localhop"))
 }
 
 fn router_id(router: usize) -> RouterId {
@@ -280,175 +254,6 @@ impl Brain {
     /// Whether a router's reports are recent.
     pub fn is_reporting(&self, now: Time, router: usize) -> bool {
         self.routers.get(router).is_some_and(|known| known.connected && now.since(known.last_report) <= self.stale)
-    }
-
-    /// The links between routers: a face leads to the router that listens on the face's URI.
-    pub fn links(&self, now: Time) -> Vec<LinkView> {
-        let mut at: BTreeMap<&str, usize> = BTreeMap::new();
-        for (router, known) in self.routers.iter().enumerate() {
-            for uri in known.mirror.listen.iter().chain(&known.uris) {
-                at.entry(uri).or_insert(router);
-            }
-        }
-        let mut links = Vec::new();
-        for (from, known) in self.routers.iter().enumerate() {
-            for (&face, view) in &known.mirror.faces {
-                let Some(&to) = view.remote.as_deref().and_then(|remote| at.get(remote)) else { continue };
-                if to == from {
-                    continue;
-                }
-                let up = view.up && self.is_reporting(now, from) && self.is_reporting(now, to);
-                let (utilization, occupancy) = (view.utilization, view.occupancy);
-                links.push(LinkView { from, face, to, rate: view.rate, up, utilization, occupancy });
-            }
-        }
-        links
-    }
-
-    /// Tells the planner of links that have changed, soon.
-    fn announce_changed_links(&mut self, now: Time, orders: &mut Vec<Order>) {
-        let is_due = self.links_announced.is_none_or(|at| now.since(at) >= LINKS_SPACING);
-        if !self.links_changed.is_empty() && is_due {
-            self.announce_links(now, orders);
-        }
-    }
-
-    /// Tells the planner of links that are new, other, or gone.
-    fn announce_links(&mut self, now: Time, orders: &mut Vec<Order>) {
-        self.links_announced = Some(now);
-        let links = self.links(now);
-        let mut there: Vec<BTreeMap<u64, LinkReport>> = vec![BTreeMap::new(); self.routers.len()];
-        for link in links {
-            there[link.from].insert(link.face, (Some(link.to), link.rate, link.up));
-        }
-        for (router, now_there) in there.into_iter().enumerate() {
-            let before = std::mem::take(&mut self.routers[router].links);
-            let gone = before.keys().filter(|face| !now_there.contains_key(face));
-            let gone = gone.map(|face| (*face, (before[face].0, before[face].1, false)));
-            let all: BTreeMap<u64, LinkReport> = gone.chain(now_there.clone()).collect();
-            for (face, (to, rate, up)) in all {
-                if before.get(&face) == Some(&(to, rate, up)) {
-                    continue;
-                }
-                let Some(id) = self.routers[router].id(face) else { continue };
-                let (neighbour, rate) = (to.map(router_id), rate.map(Rate::from_bps));
-                let message = Message::Link { router: router_id(router), face: id, neighbour, rate, up };
-                self.notify(now, &message, orders);
-            }
-            let other_faces = !before.keys().eq(now_there.keys());
-            self.routers[router].links = now_there;
-            if other_faces {
-                // Which next hops lead to producers has changed with them.
-                for number in 0..self.names.len() {
-                    self.announce_entry(now, router, PrefixId(number as u32), orders);
-                }
-            }
-        }
-        for router in std::mem::take(&mut self.links_changed) {
-            self.announce_entries(now, router, orders);
-        }
-    }
-
-    /// Tells the planner what is new of a router's next hops of all prefixes.
-    fn announce_entries(&mut self, now: Time, router: usize, orders: &mut Vec<Order>) {
-        let names: Vec<Name> = self.routers[router].mirror.fib.keys().cloned().collect();
-        for name in &names {
-            self.prefix(now, name, orders);
-        }
-        for number in 0..self.names.len() {
-            self.announce_entry(now, router, PrefixId(number as u32), orders);
-        }
-    }
-
-    /// The number of a prefix for which there is something to plan: some router had a choice of next hops for it. One
-    /// that is new is announced for all other routers too, as shorter and longer prefixes of theirs say where its
-    /// Interests go.
-    fn prefix(&mut self, now: Time, name: &Name, orders: &mut Vec<Order>) -> Option<PrefixId> {
-        if let Some(prefix) = self.prefixes.get(name) {
-            return Some(*prefix);
-        }
-        let choice = |known: &Router| known.mirror.fib.get(name).is_some_and(|hops| hops.len() > 1);
-        if self.names.len() >= MAX_PREFIXES || is_of_one_node(name) || !self.routers.iter().any(choice) {
-            return None;
-        }
-        let prefix = PrefixId(u32::try_from(self.names.len()).ok()?);
-        self.names.push(name.clone());
-        self.prefixes.insert(name.clone(), prefix);
-        for router in 0..self.routers.len() {
-            self.announce_entry(now, router, prefix, orders);
-        }
-        Some(prefix)
-    }
-
-    /// The known prefixes whose next hops may follow from an entry of this one: itself, shorter and longer ones.
-    fn related(&self, name: &Name) -> Vec<PrefixId> {
-        let longer = self.prefixes.range(name.clone()..);
-        let longer = longer.take_while(|(other, _)| name.as_view().is_prefix_of(other.as_view())).map(|(_, id)| *id);
-        let mut related: Vec<PrefixId> = longer.collect();
-        let mut at = name.as_view();
-        while let Some(shorter) = at.parent() {
-            related.extend(self.prefixes.get(shorter.as_bytes()));
-            at = shorter;
-        }
-        related
-    }
-
-    /// A router's next hops of a prefix, as forwarding finds them: those of the longest prefix of it that has any. A
-    /// router that has none, but longer prefixes that do not lead to other routers, has producers of it.
-    fn hops(&self, router: usize, name: &Name) -> Option<BTreeMap<u64, HopView>> {
-        let known = self.routers.get(router)?;
-        let mut at = Some(name.as_view());
-        while let Some(view) = at {
-            if let Some(hops) = known.mirror.fib.get(view.as_bytes()) {
-                return Some(hops.clone());
-            }
-            at = view.parent();
-        }
-        let longer = known.mirror.fib.range(name.clone()..);
-        let longer = longer.take_while(|(other, _)| name.as_view().is_prefix_of(other.as_view()));
-        let hops = longer.flat_map(|(_, hops)| hops).filter(|(face, _)| !known.links.contains_key(face));
-        let hops: BTreeMap<u64, HopView> = hops.map(|(face, hop)| (*face, *hop)).collect();
-        (!hops.is_empty()).then_some(hops)
-    }
-
-    /// Tells the planner a router's next hops of a prefix: those of its routes, and the costs in force.
-    fn announce_entry(&mut self, now: Time, router: usize, prefix: PrefixId, orders: &mut Vec<Order>) {
-        let Some(name) = self.names.get(prefix.index()) else { return };
-        let (election, hops) = (self.election, self.hops(router, name).unwrap_or_default());
-        let known = &mut self.routers[router];
-        let (mut routes, mut in_force) = (Vec::new(), Vec::new());
-        for (face, hop) in hops {
-            let (Some(cost), Some(id)) = (hop.cost, known.id(face)) else { continue };
-            routes.push(NextHop { face: id, cost: hop.route_cost.unwrap_or(cost) });
-            in_force.push(NextHop { face: id, cost });
-        }
-        let by_cost = |hop: &NextHop| (hop.cost, hop.face);
-        routes.sort_by_key(by_cost);
-        in_force.sort_by_key(by_cost);
-        let id = router_id(router);
-        let new_routes = known.routes.get(&prefix).map_or(!routes.is_empty(), |reported| *reported != routes);
-        if new_routes {
-            known.routes.insert(prefix, routes.clone());
-            known.in_force.insert(prefix, routes.clone());
-            self.notify(now, &Message::Routes { router: id, prefix, hops: routes }, orders);
-        }
-        let known = &mut self.routers[router];
-        if known.ordered_at.get(&prefix).is_some_and(|at| known.read_at < *at) {
-            return;
-        }
-        if known.in_force.get(&prefix).map_or(!in_force.is_empty(), |reported| *reported != in_force) {
-            known.in_force.insert(prefix, in_force.clone());
-            self.notify(now, &Message::Answer { router: id, prefix, election, hops: in_force }, orders);
-        }
-    }
-
-    fn announce_rates(&mut self, now: Time, router: usize, name: &Name, orders: &mut Vec<Order>) {
-        let Some(prefix) = self.prefix(now, name, orders) else { return };
-        for (face, hop) in self.routers[router].mirror.fib.get(name).cloned().unwrap_or_default() {
-            let (Some(rate), Some(face)) = (hop.rate, self.routers[router].id(face)) else { continue };
-            let rate = Rate::from_bps(rate);
-            self.notify(now, &Message::PrefixRate { router: router_id(router), prefix, face, rate }, orders);
-        }
     }
 
     fn sample(&mut self, now: Time, router: usize, face: u64, orders: &mut Vec<Order>) {

@@ -9,7 +9,7 @@ use ndnweir_control::agent::Identity;
 use ndnweir_control::certificates::{Authority, Host};
 use ndnweir_control::proto::gnmi::{CapabilityRequest, Encoding, GetRequest, get_request::DataType, typed_value};
 use subscribing::Subscriber;
-use support::{Agent, json_of, path};
+use support::{Agent, cost, json_of, path, set};
 use tonic::Code;
 
 #[tokio::test]
@@ -106,6 +106,35 @@ async fn a_router_whose_certificate_has_ended_is_not_believed() {
     let connected = agent.secure_client(&dir.path().join("authority.pem"), dir.path(), "west").await;
     let error = format!("{:?}", connected.map(drop).unwrap_err());
     assert!(error.contains("Expired"), "{error}");
+}
+
+#[tokio::test]
+async fn without_a_list_a_certificate_of_the_authority_reads_and_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let authority = Authority::open(dir.path(), 1).unwrap();
+    for name in ["router", "other-router"] {
+        authority.certify(&Host { name: name.into(), addresses: vec!["127.0.0.1".into()] }, 1).unwrap();
+    }
+    let [certificate, key, clients] =
+        ["router.pem", "router-key.pem", "authority.pem"].map(|file| dir.path().join(file));
+    let agent = Agent::secure(Identity { certificate, key, clients, fingerprints: Vec::new() });
+    let connected = agent.secure_client(&dir.path().join("authority.pem"), dir.path(), "other-router");
+    let mut client = connected.await.unwrap();
+    client.capabilities(CapabilityRequest::default()).await.unwrap();
+    assert!(!Subscriber::polling(&mut client).await.all().await.unwrap().is_empty());
+    let before = agent.costs();
+    let face = agent.faces()[0];
+    // Neither a change nor a claim to lead, which changes nothing.
+    for request in [set(vec![cost(face, 7)]), set(Vec::new())] {
+        let refused = client.set(request).await.unwrap_err();
+        assert_eq!(
+            refused.code(),
+            Code::FailedPrecondition,
+            "a controller would take PermissionDenied for a later one"
+        );
+        assert!(refused.message().contains("accept"), "{refused}");
+    }
+    assert_eq!(agent.costs(), before);
 }
 
 #[tokio::test]

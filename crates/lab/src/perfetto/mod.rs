@@ -49,6 +49,11 @@ pub fn write(experiment: &Experiment, path: &Path, stop: &AtomicBool) -> Result<
     Ok(())
 }
 
+/// Whether a file that begins so is one that [`write`] wrote: the track of changes comes first.
+pub fn is_own(head: &[u8]) -> bool {
+    head.starts_with(&Trace { packet: vec![tracks::packet(None, None, Some(tracks::changes()))] }.encode_to_vec())
+}
+
 /// A packet that a link will send.
 struct Sent {
     link: usize,

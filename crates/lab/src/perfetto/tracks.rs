@@ -20,6 +20,11 @@ pub(super) struct LinkTrack {
     pub(super) rate: Rate,
 }
 
+/// The first track.
+pub(super) fn changes() -> TrackDescriptor {
+    TrackDescriptor { uuid: CHANGES, name: "changes of the network".to_owned(), ..TrackDescriptor::default() }
+}
+
 /// All tracks but counters.
 pub(super) struct Tracks {
     descriptors: Vec<TrackDescriptor>,
@@ -33,9 +38,8 @@ pub(super) struct Tracks {
 
 impl Tracks {
     pub(super) fn new(scenario: &ScenarioInfo) -> Tracks {
-        let changes =
-            TrackDescriptor { uuid: CHANGES, name: "changes of the network".to_owned(), ..TrackDescriptor::default() };
-        let mut tracks = Tracks { descriptors: vec![changes], nodes: Vec::new(), links: Vec::new(), next: CHANGES + 1 };
+        let mut tracks =
+            Tracks { descriptors: vec![changes()], nodes: Vec::new(), links: Vec::new(), next: CHANGES + 1 };
         for (number, node) in scenario.nodes.iter().enumerate() {
             let process = ProcessDescriptor { pid: number as i32 + 1, process_name: node.name.clone() };
             let uuid = tracks.add(TrackDescriptor { process: Some(process), ..TrackDescriptor::default() });

@@ -21,6 +21,14 @@ use std::io::{self, Write};
 /// forgotten.
 const MAX_OUTSTANDING: usize = 1 << 17;
 
+/// How the description of a file begins.
+const DESCRIPTION: &str = "Consumers of Named Data Networking, written by ndnweir.";
+
+/// Whether a file that begins so was written here.
+pub fn is_own(head: &[u8]) -> bool {
+    head.starts_with(b"\x1e{") && head.windows(DESCRIPTION.len()).any(|part| part == DESCRIPTION.as_bytes())
+}
+
 /// Writes events.
 #[derive(Debug)]
 pub struct QlogWriter<W: Write> {
@@ -61,8 +69,10 @@ impl<W: Write> QlogWriter<W> {
             "qlog_version": "0.3",
             "qlog_format": "JSON-SEQ",
             "title": title,
-            "description": "Consumers of Named Data Networking, written by ndnweir. Events of the category ndn are its \
-                            own; those of transport and recovery stand for them in QUIC's terms.",
+            "description": format!(
+                "{DESCRIPTION} Events of the category ndn are its own; those of transport and recovery stand for them \
+                 in QUIC's terms."
+            ),
             "trace": {
                 "title": title,
                 "vantage_point": { "name": "consumers", "type": "client" },

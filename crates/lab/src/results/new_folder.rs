@@ -31,16 +31,17 @@ impl NewFolder {
     /// no room beside it.
     pub fn begin(dir: &Path) -> Result<NewFolder, Error> {
         // `.` and `results/..` have no name of their own to rename.
-        let dir = std::path::absolute(dir).map_err(io_error(dir, "name another folder"))?;
+        let named = dir;
+        let dir = std::path::absolute(dir).map_err(io_error(named, "name another folder"))?;
         let exists = may_write(&dir)?;
         if let Some(parent) = dir.parent() {
-            fs::create_dir_all(parent).map_err(io_error(parent, WRITING))?;
+            fs::create_dir_all(parent).map_err(io_error(named, WRITING))?;
         }
         let (new, aside) = (sibling(&dir, "new"), sibling(&dir, "old"));
         if new.exists() {
             fs::remove_dir_all(&new).map_err(io_error(&new, "remove it"))?;
         }
-        fs::create_dir_all(&new).map_err(io_error(&new, WRITING))?;
+        fs::create_dir_all(&new).map_err(io_error(named, WRITING))?;
         Ok(NewFolder { dir, new, aside, exists, count: 0, summary: false, missing: Vec::new() })
     }
 
@@ -84,7 +85,7 @@ impl NewFolder {
         }
         let (name, source) = missing.swap_remove(0);
         if !self.summary {
-            return Err(io_error(&self.new.join(name), WRITING)(source));
+            return Err(io_error(&self.dir.join(name), WRITING)(source));
         }
         self.swap()?;
         let (path, folder) = (self.dir.join(name).display().to_string(), self.dir.display().to_string());
@@ -179,7 +180,8 @@ mod tests {
         fs::write(root.path().join("file"), "").unwrap();
         may_begin(&root.path().join("a/b/out")).unwrap();
         for bad in ["file/out", "file", &"x".repeat(250)] {
-            may_begin(&root.path().join(bad)).unwrap_err();
+            let error = may_begin(&root.path().join(bad)).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{}: ", root.path().join(bad).display())), "{error}");
         }
         assert_eq!(names(root.path()), ["file"]);
     }

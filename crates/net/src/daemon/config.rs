@@ -152,9 +152,9 @@ const NOBODY_REGISTERS: &str = "localhop = true lets neighbours register prefixe
                                 signed, and there is none: nobody can; add a [[trust-anchor]]";
 
 /// The warning about certificates that are all the same to gNMI.
-const EVERYBODY_LEADS: &str = "[gnmi] has no accept: whoever has a certificate of the authority, another router too, may \
-                               lead this forwarder; write accept = [\"SHA-256 of the controller's certificate\"], as \
-                               `ndnweir key certificates` prints it";
+const NOBODY_LEADS: &str = "[gnmi] has no accept: whoever has a certificate of the authority may read this forwarder, and \
+                            nobody may lead it; write accept = [\"SHA-256 of the controller's certificate\"], as \
+                            `ndnweir key certificates` prints it";
 
 /// A configuration that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -405,7 +405,7 @@ impl Config {
             self.warnings.push(NOBODY_REGISTERS.into());
         }
         if self.gnmi.as_ref().and_then(|gnmi| gnmi.identity.as_ref()).is_some_and(|files| files.accept.is_empty()) {
-            self.warnings.push(EVERYBODY_LEADS.into());
+            self.warnings.push(NOBODY_LEADS.into());
         }
         let mut costs: BTreeMap<&Name, Vec<&RouteSpec>> = BTreeMap::new();
         for route in &self.routes {

@@ -52,6 +52,19 @@ impl fmt::Display for Allowed {
 }
 
 impl Allowed {
+    /// What to do where there is none such.
+    pub(super) fn remedy(&self) -> String {
+        match self {
+            Allowed::Everybody => String::new(),
+            Allowed::User(name) => format!("make it (`useradd {name}`), or name another"),
+            // To try a configuration needs no group: the user who starts a forwarder may do everything anyway.
+            Allowed::Group(name) => format!(
+                "make it (`groupadd --system {name}`; `scripts/install` makes the group ndn), name another, or delete it from \
+                 `allow-local` to try the file as yourself"
+            ),
+        }
+    }
+
     /// Whether there is such a user or group. One about which the system cannot be asked now may exist.
     pub fn is_known(&self) -> bool {
         match self {

@@ -47,8 +47,6 @@ pub struct FaceSettings {
 pub struct FaceRequest {
     /// The other end. Its host is an address, never a name: [`super::Management`] rejects names.
     pub remote: FaceUri,
-    /// This end.
-    pub local: Option<FaceUri>,
     /// How it is to be.
     pub settings: FaceSettings,
 }

@@ -154,7 +154,9 @@ fn canonical(uri: &str) -> Result<FaceUri, ControlResponse> {
 fn create_face(p: &ControlParameters, control: &mut impl ManagedForwarder) -> Outcome {
     let remote = canonical(p.uri.as_deref().unwrap_or_default())?;
     remote.check_neighbour().map_err(|error| no(400, error.to_string()))?;
-    let local = p.local_uri.as_deref().map(canonical).transpose()?;
+    if p.local_uri.is_some() {
+        return Err(no(406, "faces over UDP and TCP choose this end themselves: leave LocalUri out"));
+    }
     let mut settings = settings(p)?;
     match settings.persistency {
         Some(Persistency::OnDemand) => return Err(no(406, "on-demand faces cannot be requested")),
@@ -163,7 +165,7 @@ fn create_face(p: &ControlParameters, control: &mut impl ManagedForwarder) -> Ou
     if settings.local_fields == Some(true) && !matches!(remote, FaceUri::Unix(_)) {
         return Err(no(406, "local fields can only be enabled on local faces"));
     }
-    let created = control.create_face(&FaceRequest { remote, local, settings })?;
+    let created = control.create_face(&FaceRequest { remote, settings })?;
     let (FaceCreated::New(face_id) | FaceCreated::Existing(face_id)) = created;
     let body = control.face(face_id).map(body_of).ok_or_else(|| no(500, "the face ended as it was made"))?;
     match created {

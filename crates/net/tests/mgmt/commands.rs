@@ -194,6 +194,11 @@ fn what_cannot_be_done_is_answered_with_the_code_that_nfd_uses() {
         ("rib/unregister", ControlParameters { cost: Some(1), ..of_name("/a") }, 400),
         ("faces/create", params(), 400),
         ("faces/create", of_uri("udp4://"), 400),
+        (
+            "faces/create",
+            ControlParameters { local_uri: Some("udp4://192.0.2.1:6363".into()), ..of_uri("udp4://192.0.2.9:6363") },
+            406,
+        ),
         ("faces/create", of_uri("udp4://router.example.net:6363"), 400),
         ("faces/create", of_uri("udp://router.example.net"), 400),
         ("faces/create", of_uri("udp4:192.0.2.1"), 400),

@@ -14,144 +14,32 @@
 //! can be rejected per such pause. A NACK with reason Duplicate is ignored: the earlier Interest is still in flight.
 
 mod arrivals;
+mod config;
+mod counters;
 mod loss;
 mod segments;
+mod sending;
 mod signals;
 
+pub use config::FetcherConfig;
+pub use counters::{Arrival, FetcherCounters};
 pub use loss::LossDetection;
 
-use crate::server::{grown, millis};
 use arrivals::Arrivals;
 use loss::Recovery;
-use ndnweir_core::consumer::{Consumer, DataEvent, Estimator, Flight, SentEvent, Timer};
+use ndnweir_core::consumer::{Consumer, DataEvent, Estimator, Flight, Timer};
 use ndnweir_core::ctx::{Ctx, Rng, Trace, TraceEvent};
-use ndnweir_core::ids::{FlowId, NameId};
+use ndnweir_core::ids::NameId;
 use ndnweir_core::packet::{Kind, Packet, flags};
 use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::shared::pacer::Pacer;
 use ndnweir_core::shared::rtt::RttEstimator;
 use ndnweir_core::units::{Bytes, Duration, Time};
 use segments::{Segments, State};
-use serde::{Deserialize, Serialize};
-
-/// What a [`Fetcher`] fetches, and how.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FetcherConfig {
-    /// The object's flow.
-    pub flow: FlowId,
-    /// The application's number in the run, for its random streams.
-    pub number: u32,
-    /// The run's seed.
-    pub seed: u64,
-    /// Segments to fetch; none continues until a Data has the final block, or segment numbers end at 2³² − 1.
-    pub total: Option<u64>,
-    /// Bytes of an Interest on the wire, link framing excluded.
-    pub interest_size: u32,
-    /// Whether that grows with the segment number (see [`crate::server::grown`]).
-    pub grows: bool,
-    /// InterestLifetime; whole milliseconds count. `ndn-cxx` timers time out no later than this.
-    pub lifetime: Duration,
-    /// Whether the consumer's records are kept for [`Fetcher::drain_trace`].
-    pub trace: bool,
-    /// The most segments from the lowest missing to the highest requested; bounds memory.
-    pub max_window: usize,
-    /// Detection of losses before their timeout; none is the rule of every consumer in the literature.
-    pub loss: Option<LossDetection>,
-    /// Spreads the window of a consumer without a pace of its own over the round trip, so many times as fast (RFC 9002
-    /// §7.7: 1.25), and never sends slower than so many times as fast as segments arrive; none sends whatever the window
-    /// allows at once, as every window law in the literature.
-    pub pace: Option<f64>,
-}
-
-/// A fetch that wakes late makes up for at most this: timers of real machines are no finer. Ours.
-const PACING_SLACK: Duration = Duration::from_millis(1);
 
 /// At most this many Data in a row may be marked as link-retransmitted; on links that lose a third of all frames, one
 /// run in 40 million is longer. Ours.
 const MAX_LINK_RETRANSMITTED: u32 = 16;
-
-impl Default for FetcherConfig {
-    /// ndnSIM 2.8's Consumer: 30 B Interests with a lifetime of 2 s.
-    fn default() -> FetcherConfig {
-        FetcherConfig {
-            flow: FlowId(0),
-            number: 0,
-            seed: 1,
-            total: None,
-            interest_size: 30,
-            grows: false,
-            lifetime: Duration::from_millis(2000),
-            trace: false,
-            max_window: 1 << 17,
-            loss: None,
-            pace: None,
-        }
-    }
-}
-
-/// A segment that arrived at an application for the first time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Arrival {
-    /// Its number within the object, or its object's in a catalogue.
-    pub segment: u64,
-    /// Content bytes.
-    pub payload: Bytes,
-    /// From the first Interest for it to this Data.
-    pub delay: Duration,
-    /// The same; none when the segment was requested more than once.
-    pub rtt: Option<Duration>,
-    /// CongestionMark; 0 is none.
-    pub mark: u8,
-    /// Interests sent for it beyond the first.
-    pub retransmissions: u32,
-    /// Whether every earlier segment had arrived before; always in a catalogue.
-    pub in_order: bool,
-    /// Whether the object is complete with it; never a catalogue.
-    pub completed: bool,
-}
-
-/// Running totals and state of one fetch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ndnweir_state::Value)]
-pub struct FetcherCounters {
-    /// Interests sent, retransmissions included.
-    pub interests: u64,
-    /// Of these, retransmissions.
-    pub retransmissions: u64,
-    /// Segments received for the first time.
-    pub segments: u64,
-    /// Content bits of these.
-    pub payload_bits: u64,
-    /// Data that arrived again.
-    pub duplicates: u64,
-    /// Packets that answer nothing this fetch requested, or came while it was stopped.
-    pub unexpected: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// Losses found before their timeout, see [`LossDetection`].
-    pub losses: u64,
-    /// Of these, those that a late answer disproved.
-    pub false_losses: u64,
-    /// Interests sent for a segment that was outstanding still, to find out whether it was lost.
-    pub probes: u64,
-    /// NACKs received.
-    pub nacks: u64,
-    /// Marked Data received.
-    pub marks: u64,
-    /// Times the window was cut.
-    pub decreases: u64,
-    /// Times the window was smaller after a packet or a timeout than before it, cuts included.
-    pub falls: u64,
-    /// Times an Interest had to wait since [`FetcherConfig::max_window`] was reached.
-    pub table_full: u64,
-    /// The congestion window now, in segments.
-    pub window: f64,
-    /// Interests outstanding now.
-    pub in_flight: u32,
-    /// Smoothed round-trip time now; zero before the first sample.
-    pub srtt: Duration,
-    /// Interests per second that the consumer paces to now; none if it does not pace.
-    pub rate: Option<f64>,
-}
 
 /// Fetches one object.
 #[derive(ndnweir_state::State)]
@@ -356,86 +244,6 @@ impl Fetcher {
             State::Waiting => self.timer.estimator == Estimator::NdnCxx,
             _ => false,
         }
-    }
-
-    /// The next Interest that may be sent now.
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        self.clock = now;
-        let (segment, retransmission) = match self.next_probe(now) {
-            Some(segment) => {
-                self.counters.probes += 1;
-                (segment, true)
-            }
-            None => self.next_request(now)?,
-        };
-        let deadline = now + self.own_timeout();
-        self.next_deadline = self.next_deadline.min(deadline);
-        let (order, nonce) = (self.counters.interests, self.nonces.bits());
-        if let Some(slot) = self.segments.get_mut(segment) {
-            slot.sent = now;
-            slot.order = order;
-            slot.nonce = nonce;
-            slot.deadline = deadline;
-        }
-        self.counters.interests += 1;
-        self.counters.retransmissions += u64::from(retransmission);
-
-        let mut packet = Packet {
-            name: NameId { flow: self.config.flow, segment: segment as u32 },
-            nonce,
-            size: grown(self.config.interest_size, segment as u32, self.config.grows),
-            lifetime_ms: millis(self.config.lifetime),
-            kind: Kind::Interest,
-            hop_limit: Packet::HOP_LIMIT,
-            ..Packet::default()
-        };
-        self.consumer.on_rest(self.rest());
-        self.consumer.stamp(segment, &mut packet.fields);
-        let event = SentEvent { segment, retransmission, flight: self.flight() };
-        self.consumer.on_sent(&event, &mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace });
-        self.update_pacing(now, &event.flight);
-        Some(packet)
-    }
-
-    /// The next segment to request, if the window and the pace let it, and whether it was requested before.
-    fn next_request(&mut self, now: Time) -> Option<(u64, bool)> {
-        if !self.can_send() || !self.pacer.ready(now) {
-            return None;
-        }
-        let request = match self.segments.request_waiting() {
-            Some(segment) => (segment, true),
-            None if self.segments.has_room() => (self.segments.request_new(now), false),
-            None => {
-                self.counters.table_full += 1;
-                return None;
-            }
-        };
-        self.on_activity(now);
-        self.in_flight = self.in_flight.saturating_add(1);
-        Some(request)
-    }
-
-    /// Segments to be requested, for the first time or again; none if it is unknown how many there are.
-    fn rest(&self) -> Option<u64> {
-        let is_known = self.end < u64::from(NameId::WHOLE);
-        is_known.then(|| self.end.saturating_sub(self.segments.next()) + u64::from(self.segments.waiting()))
-    }
-
-    fn update_pacing(&mut self, now: Time, flight: &Flight) {
-        let own = self.consumer.pacing(flight);
-        let gain = self.config.pace.filter(|_| own.is_none() && flight.highest_received.is_some());
-        let window_gap = |gain| Pacer::gap(self.consumer.window(), self.rtt.srtt(), gain);
-        let gap = gain.and_then(|gain| window_gap(gain).map(|gap| gap.min(self.arrivals.gap(gain))));
-        match gap {
-            Some(gap) => self.pacer.sent_late(now, gap, PACING_SLACK),
-            None => self.pacer.sent(now, own),
-        }
-    }
-
-    /// Whether there is something to request and the window has room for it.
-    fn can_send(&self) -> bool {
-        let wanted = self.segments.waiting() > 0 || self.segments.next() < self.end;
-        self.active && wanted && self.consumer.may_send(&self.flight())
     }
 
     /// When [`Fetcher::handle_timeout`] must be called; may be early, never late.

@@ -36,7 +36,7 @@ pub fn run(args: &FaceArgs) -> Result<(), Failure> {
             let parameters = ControlParameters {
                 uri: Some(canonical(uri)?.to_string()),
                 local_uri: local.as_deref().map(canonical).transpose()?.map(|uri| uri.to_string()),
-                face_persistency: Some(number(*persistency)),
+                face_persistency: persistency.map(number),
                 mtu: *mtu,
                 flags: reliability.map(|on| if on { face_flags::LP_RELIABILITY } else { 0 }),
                 mask: reliability.map(|_| face_flags::LP_RELIABILITY),
@@ -64,17 +64,48 @@ fn number(persistency: Wanted) -> u64 {
     }
 }
 
-fn create(forwarder: &mut Remote, parameters: &ControlParameters, as_json: bool) -> Result<(), Failure> {
-    let (created, face) = create_face(forwarder, parameters)?;
+/// Makes a face as it is asked for: one that is there already is changed where it differs.
+fn create(forwarder: &mut Remote, asked: &ControlParameters, as_json: bool) -> Result<(), Failure> {
+    let persistent = Some(Persistency::Persistent.number());
+    let request = ControlParameters { face_persistency: asked.face_persistency.or(persistent), ..asked.clone() };
+    let (created, mut face) = create_face(forwarder, &request)?;
+    let update = if created { None } else { difference(asked, &face) };
+    let changed = update.is_some();
+    if let Some(update) = update {
+        let now = forwarder.command("faces", "update", &update)?;
+        face.mtu = now.mtu.or(face.mtu);
+    }
     let id = face.face_id.unwrap_or_default();
-    let uri = face.uri.or_else(|| parameters.uri.clone()).unwrap_or_default();
+    let uri = face.uri.or_else(|| asked.uri.clone()).unwrap_or_default();
     if as_json {
         return print_json(&json!({
             "face": id, "remote_uri": uri, "local_uri": face.local_uri, "mtu": face.mtu, "created": created,
+            "changed": changed,
         }));
     }
-    let what = if created { "Created" } else { "There is already" };
+    let what = match (created, changed) {
+        (true, _) => "Created",
+        (false, true) => "Changed",
+        (false, false) => "There is already",
+    };
     print(&format!("{what} face {id} to {}.\n", plain::line(&uri)))
+}
+
+/// What makes a face that is there as it is asked for; none if it is so.
+fn difference(asked: &ControlParameters, there: &ControlParameters) -> Option<ControlParameters> {
+    // One that nobody asked for before stays from now on, as `nfdc` has it.
+    let on_demand = there.face_persistency == Some(Persistency::OnDemand.number());
+    let lasting = asked.face_persistency.or_else(|| on_demand.then(|| Persistency::Persistent.number()));
+    let differing = |asked: Option<u64>, there: Option<u64>| asked.filter(|asked| there != Some(*asked));
+    let flags = asked.mask.filter(|mask| (asked.flags.unwrap_or(0) ^ there.flags.unwrap_or(0)) & mask != 0);
+    let update = ControlParameters {
+        face_persistency: differing(lasting, there.face_persistency),
+        mtu: differing(asked.mtu, there.mtu),
+        mask: flags,
+        flags: flags.and(asked.flags),
+        ..ControlParameters::default()
+    };
+    (update != ControlParameters::default()).then_some(ControlParameters { face_id: there.face_id, ..update })
 }
 
 fn list(faces: &[FaceStatus]) -> String {

@@ -24,7 +24,8 @@ pub struct GnmiIdentity {
     pub key: PathBuf,
     /// The authority of controllers' certificates.
     pub clients: PathBuf,
-    /// SHA-256 of the certificates that are accepted, in hexadecimal; all of the authority's if there are none.
+    /// SHA-256 of the certificates that are accepted, in hexadecimal; if there are none, all of the authority's may read
+    /// and none may change anything.
     pub accept: Vec<String>,
 }
 

@@ -81,7 +81,7 @@ impl Listen {
         for text in &self.allow_local {
             let allowed: Allowed = reader.parse(text, str::parse)?;
             if config.unknown_user.is_none() && !allowed.is_known() {
-                let why = format!("this machine has no {allowed}: make it (such as with `groupadd`), or name another");
+                let why = format!("this machine has no {allowed}: {}", allowed.remedy());
                 config.unknown_user = Some(reader.error(text.span().start, why));
             }
             config.allow_local.push(allowed);

@@ -107,7 +107,7 @@ fn combinations_that_have_no_effect_are_rejected() {
 }
 
 #[test]
-fn settings_that_let_nobody_or_everybody_do_something_are_warned_of() {
+fn settings_that_let_nobody_do_something_are_warned_of() {
     let warned = |text: &str, of: &str| {
         let mut config = Config::read("fwd.toml", &format!("{text}{GOOD}")).unwrap();
         config.complete().unwrap();

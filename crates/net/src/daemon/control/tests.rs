@@ -193,7 +193,7 @@ fn a_face_is_not_made_with_an_mtu_that_it_cannot_have() {
         ("udp4://127.0.0.1:14", AUTO_MTU, Ok(Some(1400))),
     ] {
         let settings = FaceSettings { mtu: Some(mtu), ..FaceSettings::default() };
-        let made = daemon.create_face(&FaceRequest { remote: uri.parse().unwrap(), local: None, settings });
+        let made = daemon.create_face(&FaceRequest { remote: uri.parse().unwrap(), settings });
         let made = made.map(|made| match made {
             FaceCreated::New(face) | FaceCreated::Existing(face) => daemon.face(face).unwrap().mtu,
         });

@@ -76,7 +76,14 @@ fn a_configuration_with_anything_wrong_in_it_changes_nothing_and_is_named_with_i
             "[[face]]\nuri = \"udp4://127.0.0.1:47013\"\nqueue = \"9 packets\"\n",
             "fwd.toml:12: face udp4://127.0.0.1:47013: ",
         ),
-        ("[listen]\nallow-local = [\"group:no-such-group\"]\n", "fwd.toml:12: this machine has no group:no-such-group"),
+        (
+            "[listen]\nallow-local = [\"group:no-such-group\"]\n",
+            "fwd.toml:12: this machine has no group:no-such-group: make it (`groupadd --system no-such-group`",
+        ),
+        (
+            "[listen]\nallow-local = [\"user:no-such-user\"]\n",
+            "fwd.toml:12: this machine has no user:no-such-user: make it (`useradd no-such-user`",
+        ),
     ] {
         let error = rig.reload(&changed(end)).unwrap_err();
         assert!(error.starts_with(said) && error.ends_with("; the configuration stays as it was"), "{error}");
