@@ -393,30 +393,34 @@ impl Node {
     /// there is no departure, and [`Node::poll_transmit`] has what leaves.
     #[inline(always)]
     pub fn forward(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Departure {
-        let departure = match packet.kind {
+        let gone = match packet.kind {
             Kind::Interest if self.extras.send_at_once() => self.on_interest(now, face, packet),
-            Kind::Interest => self.on_other_interest(now, face, packet),
             Kind::Data if self.extras.answer_at_once() => self.on_data(now, face, packet),
+            _ => None,
+        };
+        gone.unwrap_or_else(|| self.on_other(now, face, packet))
+    }
+
+    /// [`Node::forward`] of a packet with which more is to be done, or may be.
+    #[inline(never)]
+    fn on_other(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Departure {
+        let departure = match packet.kind {
+            Kind::Interest => self.on_other_interest(now, face, packet),
             Kind::Data => self.on_other_data(now, face, packet),
             Kind::Nack => {
                 self.on_nack(now, face, *packet);
                 Departure::NONE
             }
         };
+        // What shapers and the strategy release after a packet.
         if self.extras.any(Extras::SHAPES.and(Extras::HOLDS)) {
-            self.release_after(now, departure, packet);
+            if departure.is_some() {
+                self.collect(now, departure, packet);
+            }
+            self.release_held(now);
             return Departure::NONE;
         }
         departure
-    }
-
-    /// Sends what shapers and the strategy release after a packet.
-    #[inline(never)]
-    fn release_after(&mut self, now: Time, departure: Departure, packet: &Packet) {
-        if departure.is_some() {
-            self.collect(now, departure, packet);
-        }
-        self.release_held(now);
     }
 
     /// The next packet that leaves; call until none after every call that takes the time.
