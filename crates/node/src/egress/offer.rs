@@ -31,8 +31,8 @@ impl Offered {
 
 impl Egress {
     /// A packet is offered, where uses are not logged.
-    // Not inlined into the dozen places of the pipelines that send something. It calls nothing but at its end, and loops
-    // over nothing: either would cost every packet the registers that are kept over it.
+    // Inlined where usual packets leave. It calls nothing but at its end, and loops over nothing: either would cost every
+    // packet the registers that are kept over it.
     #[inline(always)]
     pub(crate) fn offer(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> Offered {
         // One comparison for a face that is down and for a packet that is too large.
@@ -48,7 +48,7 @@ impl Egress {
         self.join_plain(now, packet)
     }
 
-    /// [`Egress::offer`], not inlined.
+    /// [`Egress::offer`] for the dozen other places that send something.
     #[inline(never)]
     pub(crate) fn offer_called(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> Offered {
         self.offer(now, packet, out, trace)

@@ -185,6 +185,7 @@ impl Node {
         self.departure(face, offered)
     }
 
+    /// [`Node::send_off`] where the offer is not inlined.
     #[inline(always)]
     pub(super) fn send_off_called(&mut self, now: Time, face: FaceId, packet: &Packet) -> Departure {
         let egress = &mut self.faces[face.index()].egress;
