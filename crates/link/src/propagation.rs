@@ -301,9 +301,10 @@ impl Propagation {
     /// Removes the packet that has arrived.
     #[inline(always)]
     pub fn clear_first(&mut self) {
-        self.ring.remove_first();
-        self.read_second();
-        if self.following == Time::NEVER {
+        if let Some(second) = self.ring.remove_first() {
+            (self.following, self.following_age) = (second.arrival, second.age);
+        } else {
+            (self.following, self.following_age) = (Time::NEVER, 0);
             self.ring.relax();
         }
     }

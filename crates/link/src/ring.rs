@@ -5,6 +5,7 @@
 
 use ndnweir_node::growth::step;
 use ndnweir_state::{Damaged, Reader, Value, Writer};
+use std::hint::cold_path;
 
 /// Places whose memory is worth giving back, 350 kB of packets; ours.
 const MANY: usize = 4096;
@@ -116,12 +117,24 @@ impl<T: Copy + Default> Ring<T> {
         self.places[at] = entry;
     }
 
-    /// Removes the first entry, if there is one.
+    /// Removes the first entry, if there is one. The second of those that are left.
     #[inline(always)]
-    pub(crate) fn remove_first(&mut self) {
-        if self.len > 0 {
-            self.first = self.place(1) as u32;
-            self.len -= 1;
+    pub(crate) fn remove_first(&mut self) -> Option<&T> {
+        let left = self.len.checked_sub(1)?;
+        self.first = self.after(self.first);
+        self.len = left;
+        if left > 1 { self.places.get(self.after(self.first) as usize) } else { None }
+    }
+
+    /// The place after another one.
+    #[inline(always)]
+    fn after(&self, place: u32) -> u32 {
+        if place as usize + 1 < self.places.len() {
+            place + 1
+        } else {
+            // A branch that is seldom taken costs less than to choose between two values.
+            cold_path();
+            0
         }
     }
 

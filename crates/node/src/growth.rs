@@ -1,7 +1,11 @@
 //! How tables grow: by a quarter at a time. Of the many tables of a large network some ten per cent of the memory is then
-//! unused, not the third that doubling leaves, for five copies of each entry instead of two.
+//! unused, not the third that doubling leaves, for five copies of each entry instead of two. A table that is itself large
+//! doubles: what it does not use yet are pages that it has not touched, which are no memory.
 
 use std::collections::VecDeque;
+
+/// Bytes of a table that is large: some of the largest pages. Ours.
+const LARGE: usize = 4 << 20;
 
 /// How many more places a table of so many entries gets.
 pub const fn step(entries: usize) -> usize {
@@ -19,7 +23,8 @@ pub fn grow<T>(table: &mut Vec<T>) {
 #[cold]
 #[inline(never)]
 fn grow_now<T>(table: &mut Vec<T>) {
-    table.reserve_exact(step(table.len()));
+    let is_large = size_of_val(&table[..]) >= LARGE;
+    table.reserve_exact(if is_large { table.len() } else { step(table.len()) });
 }
 
 /// Makes room for one more entry.

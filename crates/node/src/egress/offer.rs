@@ -31,28 +31,27 @@ impl Offered {
 
 impl Egress {
     /// A packet is offered, where uses are not logged.
-    // Not inlined into the dozen places of the pipelines that send something. It calls nothing but at its end, and loops
-    // over nothing: either would cost every packet the registers that are kept over it.
-    #[inline(never)]
+    // Inlined where usual packets leave. It calls nothing but at its end, and loops over nothing: either would cost every
+    // packet the registers that are kept over it.
+    #[inline(always)]
     pub(crate) fn offer(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> Offered {
         // One comparison for a face that is down and for a packet that is too large.
         if packet.size >= self.passes {
             return self.offer_unusual(now, packet, out, trace);
         }
-        match self.way {
-            Way::Plain => {}
-            Way::Through => return self.pass_through(now, packet),
-            Way::Settled => {
-                let size = packet.size.saturating_add(self.framing);
-                self.count_offered(size);
-                return self.join_settled(now, packet, size, out, trace);
-            }
-            Way::Eventful => return self.offer_whole(now, packet, out, trace),
+        if self.way != Way::Plain {
+            return self.offer_otherwise(now, packet, out, trace);
         }
         if self.busy_until > now || self.waits || !self.knows_time(packet) {
             return self.offer_behind(now, packet, out, trace);
         }
         self.join_plain(now, packet)
+    }
+
+    /// [`Egress::offer`] for the dozen other places that send something.
+    #[inline(never)]
+    pub(crate) fn offer_called(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> Offered {
+        self.offer(now, packet, out, trace)
     }
 
     /// [`Egress::offer`] where uses are logged: with the same result, but that nothing [leaves](Outcome::Leaves).
@@ -64,8 +63,22 @@ impl Egress {
         self.offer_whole(now, packet, out, trace)
     }
 
-    /// [`Egress::offer`] where there is no queue.
+    /// [`Egress::offer`] to another queue than a plain one.
     #[inline(never)]
+    fn offer_otherwise(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> Offered {
+        match self.way {
+            Way::Through => self.pass_through(now, packet),
+            Way::Plain | Way::Settled => {
+                let size = packet.size.saturating_add(self.framing);
+                self.count_offered(size);
+                self.join_settled(now, packet, size, out, trace)
+            }
+            Way::Eventful => self.offer_whole(now, packet, out, trace),
+        }
+    }
+
+    /// [`Egress::offer`] where there is no queue.
+    #[inline(always)]
     fn pass_through(&mut self, now: Time, packet: &Packet) -> Offered {
         let size = packet.size.saturating_add(self.framing);
         self.count_offered(size);

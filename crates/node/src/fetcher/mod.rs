@@ -212,7 +212,7 @@ impl Fetcher {
         self.in_flight = in_flight_after;
 
         let in_order = segment == self.segments.base();
-        self.segments.set_state(segment, State::Received);
+        self.segments.receive(segment);
         if packet.has(flags::FINAL) {
             self.limit(segment + 1);
         }

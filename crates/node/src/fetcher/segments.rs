@@ -218,6 +218,25 @@ impl Segments {
             }
             State::Free | State::Received => {}
         }
+        self.pass_received();
+    }
+
+    /// A segment has arrived: [`Segments::set_state`], mostly of one that is outstanding.
+    #[inline]
+    pub(crate) fn receive(&mut self, segment: u64) {
+        let index = self.index(segment);
+        if self.slots[index].state != State::Outstanding {
+            return self.set_state(segment, State::Received);
+        }
+        self.outstanding = self.unlink(self.outstanding, segment);
+        self.outstanding_count -= 1;
+        self.slots[index].state = State::Received;
+        self.pass_received();
+    }
+
+    /// The base moves past what has arrived.
+    #[inline(always)]
+    fn pass_received(&mut self) {
         while self.base < self.next {
             let index = self.index(self.base);
             if self.slots[index].state != State::Received {

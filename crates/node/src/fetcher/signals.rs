@@ -64,14 +64,30 @@ impl Fetcher {
 
     /// Scans for timeouts if that is due; else notes that every scan up to now found nothing, so that an RTO that
     /// shrinks later does not affect them. A packet at hand (`before_packet`) that is handled late goes first.
+    #[inline(always)]
     pub(crate) fn scan_if_due(&mut self, now: Time, before_packet: bool) {
         // A scan is not before what it finds: mostly that is known without a division.
-        let due = if self.first_timeout().is_none_or(|first| first > now) { Time::NEVER } else { self.scan_due() };
+        if self.first_timeout().is_none_or(|first| first > now) {
+            self.note_scanned(now);
+        } else {
+            self.scan_overdue(now, before_packet);
+        }
+    }
+
+    /// Every scan up to now found nothing.
+    #[inline(always)]
+    fn note_scanned(&mut self, now: Time) {
+        if self.timer.scan > Duration::ZERO {
+            self.scanned = Some(now);
+        }
+    }
+
+    /// [`Fetcher::scan_if_due`] where there is something to find.
+    #[inline(never)]
+    fn scan_overdue(&mut self, now: Time, before_packet: bool) {
+        let due = self.scan_due();
         if due > now {
-            if self.timer.scan > Duration::ZERO {
-                self.scanned = Some(now);
-            }
-            return;
+            return self.note_scanned(now);
         }
         if before_packet && (due < now || self.timer.scan == Duration::ZERO) {
             return;
@@ -161,12 +177,24 @@ impl Fetcher {
     }
 
     /// When a loss is detected or a probe is due.
+    #[inline(always)]
     pub(crate) fn recovery_due(&self) -> Time {
+        if self.recovery.is_none() {
+            return Time::NEVER;
+        }
         self.loss_due().unwrap_or_else(|| self.probe_at())
     }
 
     /// Gives up Interests that were overtaken long enough ago.
+    #[inline(always)]
     pub(crate) fn detect_losses(&mut self, now: Time) {
+        if self.recovery.is_some() {
+            self.give_up_overtaken(now);
+        }
+    }
+
+    #[inline(never)]
+    fn give_up_overtaken(&mut self, now: Time) {
         while self.loss_due().is_some_and(|due| due <= now)
             && let Some(segment) = self.segments.oldest_outstanding()
         {

@@ -36,9 +36,10 @@ struct Downstream {
 }
 
 impl Node {
-    /// The departure of a Data that is sent on as the only consequence, at a node that only sends them.
-    #[inline(never)]
-    pub(super) fn on_data(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Departure {
+    /// The departure of a Data that is sent on as the only consequence, at a node that only sends them; none if more may be
+    /// to be done with it.
+    #[inline(always)]
+    pub(super) fn on_data(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Option<Departure> {
         if face.index() < self.faces.len()
             && let Ok(found) = self.pit.locate(packet.name)
             && self.fib.prefix(packet.name.flow).is_some()
@@ -47,16 +48,16 @@ impl Node {
             self.usual.data += 1;
             self.usual.pending -= 1;
             if !self.may_answer(now, face, &record, expiry) {
-                return Departure::NONE;
+                return Some(Departure::NONE);
             }
             self.mark_answer(mark, &record, packet);
-            return self.send_off(now, record.face, packet);
+            return Some(self.send_off(now, record.face, packet));
         }
-        self.on_other_data(now, face, packet)
+        None
     }
 
     /// A Data that nobody waits for or several do, or at a node that has more to do with it than to send it.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn on_other_data(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Departure {
         self.usual.data += 1;
         if self.is_down(face) {
@@ -165,7 +166,7 @@ impl Node {
         }
         self.mark_answer(satisfying.mark, &record, packet);
         if !self.extras.any(Extras::METERS.and(Extras::LOGS)) {
-            return self.send_off(now, record.face, packet);
+            return self.send_off_called(now, record.face, packet);
         }
         if self.extras.any(Extras::METERS) {
             let downstream = Downstream {

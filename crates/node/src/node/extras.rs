@@ -52,15 +52,15 @@ impl Extras {
     /// Whether a new Interest goes to the cheapest next hop with nothing else to be done or looked at.
     #[inline(always)]
     pub(super) const fn send_at_once(self) -> bool {
-        let before = Extras::HOST.and(Extras::SERVES).and(Extras::DOWN).and(Extras::DEAD);
-        let told = Extras::LOGS.and(Extras::SEVERAL).and(Extras::COUNTS_FLOWS);
+        let before = Extras::HOST.and(Extras::SERVES).and(Extras::DOWN);
+        let told = Extras::LOGS.and(Extras::SEVERAL).and(Extras::COUNTS_FLOWS).and(Extras::HOLDS);
         self.0 & Extras::CHEAPEST.and(before).and(told).0 == Extras::CHEAPEST.0
     }
 
     /// Whether a Data for one downstream is sent there with nothing else to be done.
     #[inline(always)]
     pub(super) const fn answer_at_once(self) -> bool {
-        let told = Extras::LOGS.and(Extras::SEVERAL).and(Extras::COUNTS_FLOWS);
+        let told = Extras::LOGS.and(Extras::SEVERAL).and(Extras::COUNTS_FLOWS).and(Extras::HOLDS);
         !self.any(Extras::WATCHES.and(Extras::STAMPS).and(Extras::ADMITS).and(Extras::DOWN).and(told))
     }
 

@@ -16,30 +16,24 @@ use ndnweir_core::strategy::{Arrival, ForwardingDecision, InterestArrival, NextH
 use ndnweir_core::units::{Duration, Time};
 
 impl Node {
-    /// The departure of an Interest that is sent on as the only consequence, at a node that does so with new ones.
-    #[inline(never)]
-    pub(super) fn on_interest(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Departure {
-        if self.pit.has_room() && packet.mark == 0 && packet.hop_limit > 1 {
-            match self.pit.find(packet.name) {
-                Ok(slot) if face.index() < self.faces.len() => {
-                    self.usual.interests += 1;
-                    packet.hop_limit -= 1;
-                    self.on_pending(now, face, packet, slot);
-                    return Departure::NONE;
-                }
-                Ok(_) => {}
-                Err(vacant) => {
-                    if let Some(hop) = self.usual_hop(face, packet) {
-                        self.usual.interests += 1;
-                        packet.hop_limit -= 1;
-                        self.pit.insert_sent(vacant, packet, face, hop, now);
-                        self.usual.pending += 1;
-                        return self.send_off(now, hop, packet);
-                    }
-                }
-            }
+    /// The departure of an Interest that is sent on as the only consequence, at a node that does so with new ones; none if
+    /// more may be to be done with it.
+    #[inline(always)]
+    pub(super) fn on_interest(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Option<Departure> {
+        if self.pit.has_room()
+            && packet.mark == 0
+            && packet.hop_limit > 1
+            && let Err(vacant) = self.pit.find(packet.name)
+            && let Some(hop) = self.usual_hop(face, packet)
+            && !self.is_dead(packet)
+        {
+            self.usual.interests += 1;
+            packet.hop_limit -= 1;
+            self.pit.insert_sent(vacant, packet, face, hop, now);
+            self.usual.pending += 1;
+            return Some(self.send_off(now, hop, packet));
         }
-        self.on_other_interest(now, face, packet)
+        None
     }
 
     /// Where a new Interest goes that is sent without anyone being asked or told: by the cheapest next hop.
@@ -51,7 +45,7 @@ impl Node {
     }
 
     /// An Interest with which more is to be done, or may be.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn on_other_interest(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Departure {
         self.usual.interests += 1;
         if self.is_down(face) {
@@ -73,7 +67,7 @@ impl Node {
         match self.pit.find(packet.name) {
             Ok(slot) => self.on_pending(now, face, packet, slot),
             Err(vacant) => {
-                if self.extras.any(Extras::DEAD) && self.dead.contains(packet.name, packet.nonce) {
+                if self.is_dead(packet) {
                     self.nack_duplicate(now, face, packet);
                 } else if let Some(why) = self.pit.rejection(vacant, face, packet.size) {
                     self.reject_new(now, face, packet, why);
@@ -86,6 +80,12 @@ impl Node {
             }
         }
         Departure::NONE
+    }
+
+    /// Whether an Interest left the PIT before, without Data.
+    #[inline(always)]
+    fn is_dead(&self, packet: &Packet) -> bool {
+        self.extras.any(Extras::DEAD) && self.dead.contains(packet.name, packet.nonce)
     }
 
     /// An Interest that is new here.

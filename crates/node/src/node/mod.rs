@@ -20,39 +20,39 @@
 mod choices;
 mod data;
 mod extras;
+mod faces;
 mod faults;
 mod interest;
 mod nack;
+mod routes;
 mod send;
 mod store;
+mod timers;
 
 pub use faults::Custom;
 
-use crate::config::{Departure, FaceConfig, NodeConfig, Transmit};
-use crate::counters::{FaceCounters, NodeCounters};
+use crate::config::{Departure, NodeConfig, Transmit};
+use crate::counters::NodeCounters;
 use crate::cs::ContentStore;
 use crate::dead::DeadNonces;
-use crate::egress::{Egress, Parts};
-use crate::error::{FaceError, StrategyError};
-use crate::face::{Face, OwnQueue};
+use crate::error::StrategyError;
+use crate::face::Face;
 use crate::fib::Fib;
-use crate::flows::FlowCounter;
 use crate::keyed::NumberHash;
 use crate::outbox::Outbox;
 use crate::pit::Pit;
 use crate::strategies::{Strategies, StrategyChoiceId, StrategyInstance};
 use crate::streams::{self, stream};
 use extras::Extras;
-use ndnweir_core::ctx::{Ctx, Rng, Trace, TraceEvent};
+use ndnweir_core::ctx::{Rng, Trace, TraceEvent};
 use ndnweir_core::fields::{Field, FieldLayout};
-use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
+use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::meter::{Meter, Report};
 use ndnweir_core::packet::{Kind, Packet};
-use ndnweir_core::planner::Order;
 use ndnweir_core::registry::{AnyDiscipline, AnyMarker, AnyMeter, DisciplineParams, MarkerParams};
 use ndnweir_core::scheme::{ComponentChoice, InterestMarks, Scheme};
-use ndnweir_core::shaper::{FaceView, Shaper};
-use ndnweir_core::strategy::{ForwardingDecision, NextHop, Strategy};
+use ndnweir_core::shaper::Shaper;
+use ndnweir_core::strategy::{ForwardingDecision, Strategy};
 use ndnweir_core::units::{Duration, Time};
 
 /// Reports kept for a driver that does not collect them.
@@ -250,74 +250,6 @@ impl Node {
         self.extras.any(Extras::METERS)
     }
 
-    /// Makes room for exactly so many more faces.
-    pub fn reserve_faces(&mut self, more: usize) {
-        self.faces.reserve_exact(more);
-        self.due.reserve_exact(more);
-    }
-
-    /// Adds a face; the first is number 0.
-    ///
-    /// # Errors
-    /// If there are 65,535 already.
-    pub fn add_face(&mut self, config: FaceConfig) -> Result<FaceId, FaceError> {
-        let face = match u16::try_from(self.faces.len()) {
-            Ok(number) if FaceId(number) != FaceId::NONE => FaceId(number),
-            _ => return Err(FaceError::TooMany),
-        };
-        let built = self.build_face(face, config);
-        self.faces.push(built);
-        self.due.push(Time::NEVER);
-        self.notify_face(face);
-        Ok(face)
-    }
-
-    /// Puts a new face in place of one that is down (see [`Node::set_up`]). What is still pending from or to the former
-    /// face then concerns the new one, so a driver waits for longer than Interests live.
-    ///
-    /// # Errors
-    /// If there is no such face, or it is up.
-    pub fn replace_face(&mut self, face: FaceId, config: FaceConfig) -> Result<(), FaceError> {
-        if self.faces.get(face.index()).is_none_or(|face| face.egress.is_up()) {
-            return Err(FaceError::NotReplaceable(face));
-        }
-        self.faces[face.index()] = self.build_face(face, config);
-        self.due[face.index()] = Time::NEVER;
-        self.note_down(false);
-        self.notify_face(face);
-        Ok(())
-    }
-
-    fn build_face(&self, face: FaceId, config: FaceConfig) -> Face {
-        let plan = &self.plan;
-        let instance = u64::from(face.0);
-        let mut layout = plan.layout.clone();
-        let parts = Parts {
-            marker: plan.marker(config.marker.as_ref()),
-            marker_rng: plan.stream(streams::MARKER, instance),
-            discipline: plan.discipline(config.discipline.as_ref()),
-            discipline_rng: plan.stream(streams::DISCIPLINE, instance),
-        };
-        Face {
-            egress: Egress::new(face, &config, parts, plan.force_events),
-            shaper: plan.scheme.shaper(&mut layout),
-            shaper_rng: plan.stream(streams::SHAPER, instance),
-            return_rate: config.return_rate,
-            interests_in: Default::default(),
-            flows: FlowCounter::new(self.flow_hash),
-            own: (config.marker.is_some() || config.discipline.is_some())
-                .then(|| Box::new(OwnQueue { marker: config.marker, discipline: config.discipline })),
-        }
-    }
-
-    /// Notifies the strategies of a face.
-    fn notify_face(&mut self, face: FaceId) {
-        let egress = &self.faces[face.index()].egress;
-        for instance in self.strategies.each() {
-            instance.strategy.on_face(face, egress.is_local(), egress.is_up());
-        }
-    }
-
     /// Notifies new strategies of all faces and next hops.
     fn initialise_strategies(&mut self, now: Time) {
         for face in 0..self.faces.len() {
@@ -326,52 +258,6 @@ impl Node {
         for prefix in 0..self.fib.prefixes() {
             self.notify_next_hops(now, PrefixId(prefix as u32));
         }
-    }
-
-    /// Whether [`Node::set_base_rtts`] has an effect: there are shapers.
-    pub fn wants_base_rtts(&self) -> bool {
-        self.shapes()
-    }
-
-    /// Gives shapers the propagation delay to the producer of a prefix and back, by next hop. Those not listed are
-    /// unknown. Prefixes count up to the number that have had routes.
-    pub fn set_base_rtts(&mut self, prefix: PrefixId, rtts: &[(FaceId, Duration)]) {
-        let prefixes = self.fib.prefixes();
-        if self.shapes() && prefix.index() < prefixes {
-            self.base_rtts.resize(prefixes, Vec::new());
-            self.base_rtts[prefix.index()] = rtts.to_vec();
-        }
-    }
-
-    /// Replaces the next hops of a prefix; they are used cheapest first, those of equal cost in the order given. Hops
-    /// over faces that do not exist are left out.
-    pub fn set_route(&mut self, now: Time, prefix: PrefixId, hops: &[NextHop]) {
-        let faces = self.faces.len();
-        let before: Vec<FaceId> = self.fib.hops(prefix).iter().map(|hop| hop.face).collect();
-        if self.fib.set(prefix, hops.iter().copied().filter(|hop| hop.face.index() < faces)) {
-            self.notify_next_hops(now, prefix);
-            if self.strategies.any_sends_pending() {
-                let hops = self.fib.hops(prefix).iter().map(|hop| hop.face);
-                let new: Vec<FaceId> = hops.filter(|face| !before.contains(face)).collect();
-                for face in new {
-                    self.send_pending(now, prefix, face);
-                }
-            }
-        }
-        self.release_held(now);
-    }
-
-    fn notify_next_hops(&mut self, now: Time, prefix: PrefixId) {
-        for instance in self.strategies.each() {
-            let mut ctx = Ctx { now, rng: &mut instance.rng, trace: &mut self.trace };
-            instance.strategy.on_next_hops(prefix, self.fib.hops(prefix), &mut ctx);
-        }
-    }
-
-    /// Sets the longest prefix that a flow's names match; an Interest of a flow without one is answered with a NoRoute
-    /// NACK. Whether the flow's number is below 2²⁴, as it must be.
-    pub fn bind_flow(&mut self, flow: FlowId, prefix: Option<PrefixId>) -> bool {
-        self.fib.bind(flow, prefix)
     }
 
     /// A packet has arrived on a face.
@@ -393,30 +279,34 @@ impl Node {
     /// there is no departure, and [`Node::poll_transmit`] has what leaves.
     #[inline(always)]
     pub fn forward(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Departure {
-        let departure = match packet.kind {
+        let gone = match packet.kind {
             Kind::Interest if self.extras.send_at_once() => self.on_interest(now, face, packet),
-            Kind::Interest => self.on_other_interest(now, face, packet),
             Kind::Data if self.extras.answer_at_once() => self.on_data(now, face, packet),
+            _ => None,
+        };
+        gone.unwrap_or_else(|| self.on_other(now, face, packet))
+    }
+
+    /// [`Node::forward`] of a packet with which more is to be done, or may be.
+    #[inline(never)]
+    fn on_other(&mut self, now: Time, face: FaceId, packet: &mut Packet) -> Departure {
+        let departure = match packet.kind {
+            Kind::Interest => self.on_other_interest(now, face, packet),
             Kind::Data => self.on_other_data(now, face, packet),
             Kind::Nack => {
                 self.on_nack(now, face, *packet);
                 Departure::NONE
             }
         };
+        // What shapers and the strategy release after a packet.
         if self.extras.any(Extras::SHAPES.and(Extras::HOLDS)) {
-            self.release_after(now, departure, packet);
+            if departure.is_some() {
+                self.collect(now, departure, packet);
+            }
+            self.release_held(now);
             return Departure::NONE;
         }
         departure
-    }
-
-    /// Sends what shapers and the strategy release after a packet.
-    #[inline(never)]
-    fn release_after(&mut self, now: Time, departure: Departure, packet: &Packet) {
-        if departure.is_some() {
-            self.collect(now, departure, packet);
-        }
-        self.release_held(now);
     }
 
     /// The next packet that leaves; call until none after every call that takes the time.
@@ -437,108 +327,10 @@ impl Node {
         self.out.next()
     }
 
-    /// When [`Node::handle_timeout`] must be called: perhaps early, never late, and due at once if it has passed;
-    /// [`Time::NEVER`] if not at all.
-    #[inline(always)]
-    pub fn poll_timeout(&self) -> Time {
-        let tables = self.pit.next_expiry().min(self.egress_wake);
-        if self.extras.any(Extras::WAKES.and(Extras::COUNTS_FLOWS)) { tables.min(self.next_wake()) } else { tables }
-    }
-
-    /// When components want to be woken.
-    #[inline(never)]
-    fn next_wake(&self) -> Time {
-        let mut components = self.strategies.next_wake();
-        if self.shapes() {
-            components = components.min(self.shaper_wake);
-        }
-        if self.meters() {
-            components = components.min(self.meter.next_wake());
-        }
-        // A component that requests the same instant repeatedly must not stop time.
-        components.max(self.woken + Duration::from_nanos(1))
-    }
-
-    /// The time of [`Node::poll_timeout`] has come.
-    pub fn handle_timeout(&mut self, now: Time) {
-        if self.egress_wake <= now {
-            self.advance_due(now);
-        }
-        while let Some(slot) = self.pit.expire(now) {
-            self.on_expiry(now, slot);
-        }
-        self.wake_components(now);
-    }
-
-    fn advance_due(&mut self, now: Time) {
-        let mut earliest = Time::NEVER;
-        for (face, due) in self.faces.iter_mut().zip(&mut self.due) {
-            if *due <= now {
-                face.egress.advance(now, &mut self.out, &mut self.trace);
-                *due = face.egress.due();
-            }
-            earliest = earliest.min(*due);
-        }
-        self.egress_wake = earliest;
-    }
-
-    fn wake_components(&mut self, now: Time) {
-        self.woken = self.woken.max(now);
-        if self.meters() && self.meter.next_wake() <= now {
-            let views: Vec<FaceView> = (0..self.faces.len()).map(|i| self.view(now, FaceId(i as u16))).collect();
-            let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
-            self.meter.on_period(&views, &mut self.reports, &mut ctx);
-            self.reports.truncate(MAX_REPORTS);
-        }
-        if self.shapes() && self.shaper_wake <= now {
-            for (i, face) in self.faces.iter().enumerate() {
-                if face.shaper.next_wake() <= now {
-                    self.touched.push(FaceId(i as u16));
-                }
-            }
-            self.shaper_wake = Time::NEVER;
-        }
-        let strategy = self.strategies.next_wake() <= now;
-        self.release(now, strategy);
-        if self.shapes() {
-            self.shaper_wake = self.faces.iter().map(|face| face.shaper.next_wake()).min().unwrap_or(Time::NEVER);
-        }
-    }
-
     /// Whether a component may read how many flows have pending Interests from a face.
     #[inline]
     fn counts_flows(&self) -> bool {
         self.extras.any(Extras::COUNTS_FLOWS)
-    }
-
-    /// What components see of a face at `now`.
-    fn view(&mut self, now: Time, face: FaceId) -> FaceView {
-        self.advance(now, face);
-        self.faces[face.index()].view(face)
-    }
-
-    fn advance(&mut self, now: Time, face: FaceId) {
-        let egress = &mut self.faces[face.index()].egress;
-        egress.advance(now, &mut self.out, &mut self.trace);
-        let due = egress.due();
-        self.note_due(face, due);
-    }
-
-    #[inline]
-    fn note_due(&mut self, face: FaceId, due: Time) {
-        if due != self.due[face.index()] {
-            self.due[face.index()] = due;
-            self.egress_wake = self.egress_wake.min(due);
-        }
-    }
-
-    /// The totals of a face's egress and the state of its queue at `now`; all zero for a face that does not exist.
-    pub fn face_counters(&mut self, now: Time, face: FaceId) -> FaceCounters {
-        if face.index() >= self.faces.len() {
-            return FaceCounters::default();
-        }
-        self.advance(now, face);
-        self.faces[face.index()].egress.snapshot()
     }
 
     /// The node's totals.
@@ -577,29 +369,8 @@ impl Node {
         self.reports.drain(..)
     }
 
-    /// Carries out an order of the planner to this node: new costs of all next hops of a prefix. An order for other
-    /// next hops changes nothing. The driver decides whose orders count (the election). Whether it was carried out.
-    pub fn apply_order(&mut self, now: Time, order: &Order) -> bool {
-        let applied = self.fib.set_costs(order.prefix, &order.hops);
-        if applied {
-            self.notify_next_hops(now, order.prefix);
-        }
-        self.release_held(now);
-        applied
-    }
-
-    /// The next hops of a prefix, cheapest first; none for one that does not exist.
-    pub fn next_hops(&self, prefix: PrefixId) -> &[NextHop] {
-        self.fib.hops(prefix)
-    }
-
     /// The header fields that packets carry: those of the scheme and of strategies added since.
     pub fn layout(&self) -> &FieldLayout {
         &self.layout
-    }
-
-    /// How many prefixes have next hops.
-    pub fn fib_entries(&self) -> usize {
-        self.fib.entries()
     }
 }

@@ -169,7 +169,7 @@ impl Node {
         let egress = &mut self.faces[face.index()].egress;
         let offered = match self.extras.any(Extras::LOGS) {
             true => egress.offer_logged(now, packet, &mut self.out, &mut self.trace),
-            false => egress.offer(now, packet, &mut self.out, &mut self.trace),
+            false => egress.offer_called(now, packet, &mut self.out, &mut self.trace),
         };
         let departure = self.departure(face, offered);
         if departure.is_some() {
@@ -182,6 +182,14 @@ impl Node {
     pub(super) fn send_off(&mut self, now: Time, face: FaceId, packet: &Packet) -> Departure {
         let egress = &mut self.faces[face.index()].egress;
         let offered = egress.offer(now, packet, &mut self.out, &mut self.trace);
+        self.departure(face, offered)
+    }
+
+    /// [`Node::send_off`] where the offer is not inlined.
+    #[inline(always)]
+    pub(super) fn send_off_called(&mut self, now: Time, face: FaceId, packet: &Packet) -> Departure {
+        let egress = &mut self.faces[face.index()].egress;
+        let offered = egress.offer_called(now, packet, &mut self.out, &mut self.trace);
         self.departure(face, offered)
     }
 

@@ -69,7 +69,7 @@ impl Applications<'_> {
     }
 
     /// A packet reaches an application.
-    #[inline]
+    #[inline(always)]
     pub(super) fn serve<S: Sink>(
         &mut self,
         now: Time,

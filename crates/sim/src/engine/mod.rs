@@ -249,7 +249,7 @@ impl Engine<'_, '_> {
     #[inline(never)]
     fn handle_other(&mut self, from: Source, source: u32) {
         match from {
-            Source::DirectedLink(directed_link) => self.process.arrival(directed_link, source),
+            Source::DirectedLink(_) => {}
             Source::Node(node) => self.process.timeout(node),
             Source::App(app) => self.app_timeout(app),
             Source::Changes => self.change(source),

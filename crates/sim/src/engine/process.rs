@@ -278,6 +278,7 @@ impl<S: Sink> Process<S> {
     }
 
     /// The first packet on a link arrives.
+    #[inline(always)]
     pub(super) fn arrival(&mut self, directed_link: u32, source: u32) {
         let (now, net) = (self.now, &mut self.net);
         let EngineLink { to, channel: only, in_face, ref mut propagation, .. } = net.links[directed_link as usize];

@@ -31,7 +31,7 @@ pub(super) struct Members {
 impl Engine<'_, '_> {
     /// Whether the run can be divided at all: what several nodes share is handled by one thread, and so is who keeps the
     /// state of the run.
-    pub(super) fn is_divisible(&self) -> bool {
+    pub(super) fn is_divisible(&mut self) -> bool {
         let Net { topology, media, cross, .. } = &self.process.net;
         let is_plain = |link: u32| !topology.is_below_ndn(link);
         self.keeper.is_none()
@@ -44,9 +44,17 @@ impl Engine<'_, '_> {
             && !self.has_outside_components()
     }
 
+    /// [`Engine::find_outside_components`] once: which components there are does not change, and states grow with the
+    /// packets under way.
+    fn has_outside_components(&mut self) -> bool {
+        let has = self.threads.outside.unwrap_or_else(|| self.find_outside_components());
+        self.threads.outside = Some(has);
+        has
+    }
+
     /// Whether components were made outside the registry: nobody knows whether those of several nodes share anything,
     /// and what order that would need. They are known by having no state that can be kept.
-    fn has_outside_components(&self) -> bool {
+    fn find_outside_components(&self) -> bool {
         let Self { network, process, .. } = self;
         let mut seen = Vec::new();
         // A node for each scheme, and those with a queue of their own on a link.

@@ -56,12 +56,21 @@ pub(super) struct Threads {
     patience: u64,
     /// How many windows there were.
     windows: u64,
+    /// Whether the run has components that were made outside the registry, once that was looked for.
+    outside: Option<bool>,
 }
 
 impl Threads {
     pub(super) fn new(count: usize, forced: bool) -> Threads {
         let forced = forced && count > 1;
-        Threads { count: count.max(1), forced, not_before: 0, patience: first_patience(forced), windows: 0 }
+        Threads {
+            count: count.max(1),
+            forced,
+            not_before: 0,
+            patience: first_patience(forced),
+            windows: 0,
+            outside: None,
+        }
     }
 
     pub(super) fn are_forced(&self) -> bool {
