@@ -2,7 +2,7 @@
 //! only when requested, while the run continues.
 
 use crate::experiment::{Experiment, describe};
-use crate::results::{number_text, quoted};
+use crate::results::{begins_with, number_text, quoted};
 use crate::trace::Error;
 use ndnweir_sim::RunOptions;
 use ndnweir_sim::observer::{Arrival, Delivery, DirectedLinkId, Observer, PathId};
@@ -17,7 +17,7 @@ pub const HEADER: &str = "time_s,consumer,node,segment,delay_ms,rtt_ms,retransmi
 
 /// Whether a file that begins so is one that [`write`] wrote.
 pub fn is_own(head: &[u8]) -> bool {
-    head.strip_prefix(HEADER.as_bytes()).is_some_and(|rest| rest.starts_with(b"\n"))
+    begins_with(head, HEADER)
 }
 
 /// Writes a line for each delivery.

@@ -4,6 +4,7 @@
 //! that was requested more than once) and `received_bytes` so far. A row per segment, but at most one per millisecond.
 //! Rows reach the file five times a second, so that it can be read while the fetch continues.
 
+use crate::results::begins_with;
 use ndnweir_core::units::{Bytes, Duration, Time};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -96,7 +97,7 @@ impl FetchTrace {
 
 /// Whether a file that begins so is a trace.
 pub fn is_own(head: &[u8]) -> bool {
-    head.strip_prefix(HEADER.as_bytes()).is_some_and(|rest| rest.starts_with(b"\n"))
+    begins_with(head, HEADER)
 }
 
 /// Reads a trace.

@@ -280,8 +280,8 @@ impl HopNoise {
             return;
         }
         let rate = round.bytes as f64 / round.waited.secs();
-        self.foreign.round(round.sum / data, round.bytes as f64 / f64::from(round.timed), now);
         let done = Done { rate, delay: round.sum / data, lossy: round.lossy };
+        self.foreign.round(done.delay, round.bytes as f64 / f64::from(round.timed), now);
         if let Some(noise) = self.likely.take().filter(|_| !round.lossy) {
             self.found(noise, now);
         }

@@ -21,6 +21,11 @@ pub(crate) fn quoted(name: &str) -> String {
     if name.contains([',', '"']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name }
 }
 
+/// Whether a file that begins so is a table with these columns.
+pub(crate) fn begins_with(head: &[u8], header: &str) -> bool {
+    head.strip_prefix(header.as_bytes()).is_some_and(|rest| rest.starts_with(b"\n"))
+}
+
 /// The file of a table in a result folder.
 pub(super) fn file(kind: SeriesKind) -> String {
     format!("series/{}.csv", kind.name())

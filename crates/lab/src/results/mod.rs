@@ -31,7 +31,7 @@ pub use aggregate::{Aggregate, Summary, ZeroSpread, aggregate, drops, zero_sprea
 pub use cases::{CaseResult, CaseResults};
 pub use control::{ControlRun, SWITCH, SwitchRun};
 pub use cross::CrossRun;
-pub(crate) use csv::quoted;
+pub(crate) use csv::{begins_with, quoted};
 pub use flows::{FlowsInfo, FlowsRun, SizeClassRun, Slowdown};
 pub use folder::{FILES, File, MAX_FOLDERS, command, free_folder, may_write, numbered, read, replace_files};
 pub(crate) use folder::{WRITING, io_error, sibling};

@@ -249,6 +249,7 @@ impl Engine<'_, '_> {
     #[inline(never)]
     fn handle_other(&mut self, from: Source, source: u32) {
         match from {
+            // Handled before.
             Source::DirectedLink(_) => {}
             Source::Node(node) => self.process.timeout(node),
             Source::App(app) => self.app_timeout(app),
