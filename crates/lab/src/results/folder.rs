@@ -121,7 +121,10 @@ pub(super) fn read_from(dir: &Path, shown: &Path) -> Result<Comparison, Error> {
     };
     const SUMMARY: (&str, &str) = ("summary.json", "name a folder that `ndnweir sim --out` wrote");
     const READABLE: &str = "make it readable, or delete it";
-    let missing = || io_error(&shown.join(SUMMARY.0), SUMMARY.1)(io::ErrorKind::NotFound.into());
+    let missing = || {
+        let source = io::Error::new(io::ErrorKind::NotFound, "there is no such file");
+        io_error(&shown.join(SUMMARY.0), SUMMARY.1)(source)
+    };
     let summary = text(SUMMARY.0, SUMMARY.1)?.ok_or_else(missing)?;
     let mut comparison = parse_document(&summary, &place(SUMMARY.0))?;
     drop(summary);
