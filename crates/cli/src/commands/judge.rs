@@ -78,7 +78,7 @@ fn judge(args: &JudgeArgs, plan: Option<(&Path, &Plan)>) -> Result<(), Failure> 
     let judgement = judged.map_err(Failure::work)?;
     let interrupted = stop.load(Ordering::Relaxed);
     let note = target.note.clone();
-    let out = if interrupted { target.interrupted()? } else { target.folder };
+    let out = if interrupted { target.interrupted(false)? } else { target.folder };
     let (dated, version) = (folder.dated(), env!("CARGO_PKG_VERSION"));
     let about =
         About { dated: dated.as_deref(), depth: depth.text(), command: &command, version, compared_from, folder: &out };

@@ -42,11 +42,21 @@ pub fn may_write(dir: &Path) -> Result<bool, Error> {
     Ok(true)
 }
 
+/// The summary of a result folder, if one is stored there.
+fn summary(dir: &Path) -> Option<serde_json::Value> {
+    let text = ndnweir_files::read_text(&dir.join("summary.json"), ndnweir_files::RESULTS).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
 /// The command that wrote a result folder, if it is stored there.
 pub fn command(dir: &Path) -> Option<String> {
-    let text = ndnweir_files::read_text(&dir.join("summary.json"), ndnweir_files::RESULTS).ok()?;
-    let document: serde_json::Value = serde_json::from_str(&text).ok()?;
+    let document = summary(dir)?;
     document["repeat"]["command"].as_str().filter(|command| !command.is_empty()).map(str::to_owned)
+}
+
+/// Whether a folder holds the results of an interrupted command.
+pub fn is_partial(dir: &Path) -> bool {
+    summary(dir).is_some_and(|document| document["partial"] == true)
 }
 
 /// Numbers tried for a folder that no one named.
