@@ -4,6 +4,8 @@ mod args;
 mod commands;
 #[cfg(feature = "gnmi")]
 mod control_args;
+#[cfg(test)]
+mod examples;
 mod failure;
 mod interrupt;
 mod judge_args;

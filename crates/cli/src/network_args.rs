@@ -26,8 +26,9 @@ Examples:
   ndnweir emulate my-scenario.toml --out results/mine-emulated
 
 Every node is a real forwarder process, every producer and consumer a real application, and a scheme with a planner has
-a real controller, as `ndnweir control run` is; links are emulated over UDP on this machine. A run takes as long as the scenario lasts. The same scenario is simulated beside it, with the packet
-sizes that the real packets have, and with a little random delay as real processes have.")]
+a real controller, as `ndnweir control run` is; links are emulated over UDP on this machine. A run takes as long as the
+scenario lasts. The same scenario is simulated beside it, with the packet sizes that the real packets have, and with a
+little random delay as real processes have.")]
 #[command(mut_arg("seeds", |seeds| seeds.value_parser(clap::value_parser!(u32).range(1..=1000))))]
 #[command(mut_arg("out", |out| out.help(EMULATED_OUT)))]
 pub struct EmulateArgs {

@@ -14,9 +14,9 @@ Examples:
 Prints an address for the browser of this machine. Who has it can read the results and run shipped scenarios; no one
 else is answered. Ctrl-C ends it (docs/view.md).")]
 pub struct ViewArgs {
-    /// The folder with result folders, and for new ones
-    #[arg(default_value = "results", value_name = "DIR")]
-    pub folder: PathBuf,
+    /// The folder with result folders, and for new ones [default: results]
+    #[arg(value_name = "DIR")]
+    pub folder: Option<PathBuf>,
     /// The port on 127.0.0.1 [default: any that is free]
     #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "PORT")]
     pub port: u16,

@@ -150,6 +150,14 @@ fn what_is_no_file_is_refused_wherever_a_file_is_named() {
         // The second option would end the command, too.
         &["fwd", "--config", "/dev/null", "--route", "nothing"],
     ] {
+        let is_left_out = match arguments[0] {
+            "sweep" => !cfg!(feature = "sweep"),
+            "fwd" => !cfg!(feature = "network"),
+            _ => false,
+        };
+        if is_left_out {
+            continue;
+        }
         rejects(dir.path(), arguments, &["/dev/null", "this is not a file"]);
     }
 }

@@ -1,7 +1,7 @@
 //! `list`, `explain`, `validate`, `completions`, `--help` and `bench`.
 
 use crate::common::process::{Running, command};
-use crate::common::{self, contents, repository, run, stderr, stdout};
+use crate::common::{self, contents, rejects, repository, run, stderr, stdout};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
@@ -158,4 +158,35 @@ fn a_simulation_whose_reader_went_away_still_leaves_its_results() {
     let ended = Running::start_unread(&mut command(dir.path(), "none", line)).end();
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert!(dir.path().join("out/report.html").is_file());
+}
+
+#[test]
+fn a_folder_that_cannot_be_filled_is_named_with_a_remedy() {
+    let dir = tempdir().unwrap();
+    std::fs::write(dir.path().join("file"), "mine").unwrap();
+    let mut lines = vec!["man file", "man file/pages"];
+    if cfg!(feature = "gnmi") {
+        lines.extend(["key certificates file --host a=::1", "key certificates file/keys --host a=::1"]);
+    }
+    // No one can write there, not even root.
+    if cfg!(target_os = "linux") {
+        lines.extend(["man /proc/x", "man /proc"]);
+    }
+    if cfg!(all(target_os = "linux", feature = "gnmi")) {
+        lines.extend(["key certificates /proc/x --host a=::1", "key certificates /proc --host a=::1"]);
+    }
+    for line in lines {
+        let words: Vec<&str> = line.split(' ').collect();
+        let folder = words.iter().find(|word| word.starts_with("file") || word.starts_with("/proc")).unwrap();
+        rejects(dir.path(), &words, &[folder, "name a folder that can be made and written to"]);
+    }
+}
+
+#[cfg(feature = "view")]
+#[test]
+fn a_folder_that_is_not_there_is_not_served() {
+    let dir = tempdir().unwrap();
+    std::fs::write(dir.path().join("file"), "mine").unwrap();
+    rejects(dir.path(), &["view", "resluts"], &["resluts: there is no such folder", "name one with result folders"]);
+    rejects(dir.path(), &["view", "file"], &["file: is not a folder", "name one with result folders"]);
 }

@@ -1,6 +1,6 @@
 //! `ndnweir judge` as a user runs it: what it prints and what it leaves.
 
-use crate::common::{contents, run, stderr, stdout};
+use crate::common::{contents, rejects, run, stderr, stdout};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
@@ -75,6 +75,44 @@ fn bad_input_is_reported_with_a_remedy_and_leaves_nothing() {
         assert!(said.contains(part), "{line}: {said}");
     }
     assert!(contents(dir.path()).is_empty());
+}
+
+#[test]
+fn a_plan_without_an_end_or_a_beginning_is_said_to_be_so() {
+    let dir = tempdir().unwrap();
+    for (text, says) in
+        [("", "the file is empty"), (" \n", "the file is empty"), ("{\n\"judge_plan\": 2,", "in line 2")]
+    {
+        fs::write(dir.path().join("plan.json"), text).unwrap();
+        let remedy = "name a file that `ndnweir judge SCHEME --plan FILE` wrote";
+        rejects(dir.path(), &["judge", "--run-plan", "plan.json"], &["plan.json: ", says, remedy]);
+    }
+}
+
+#[test]
+fn a_folder_for_jobs_that_cannot_be_made_is_known_before_the_work() {
+    let dir = tempdir().unwrap();
+    fs::write(dir.path().join("file"), "").unwrap();
+    // An hour's work, of which nothing would be stored.
+    for more in [&[][..], &["--shard", "1/2"]] {
+        let all = ["judge", "all", "--full", "--jobs", "file"];
+        rejects(dir.path(), &[&all[..], more].concat(), &["file: ", "name a folder"]);
+    }
+}
+
+#[test]
+fn an_error_of_a_scheme_or_of_a_scenario_is_reported_without_what_follows_from_it() {
+    let dir = tempdir().unwrap();
+    for set in ["scheme.mine.base=pconn", "scheme.pcon.consumer.beeta=1"] {
+        let said = stderr(&run(dir.path(), &format!("judge pcon --set {set}")).code(2));
+        assert!(said.starts_with(&format!("error: --set {set}: ")) && said.lines().count() == 2, "{said}");
+    }
+    let criterion = "title = \"A\"\nsection = \"5\"\nstrength = \"MUST\"\nquestion = \"?\"\n\n[[experiment]]\nid = \"one\"\n\
+                     about = \"x\"\nscenario = \"none.toml\"\n";
+    fs::create_dir(dir.path().join("mine")).unwrap();
+    fs::write(dir.path().join("mine/a.toml"), criterion).unwrap();
+    let said = stderr(&run(dir.path(), "judge pcon --criteria mine").code(2));
+    assert!(said.starts_with("error: mine/a.toml:9:12: scenarios/none.toml: ") && said.lines().count() == 2, "{said}");
 }
 
 const FOUR: &str = "judge cubic --against bic --only constrained,starvation --quick --seeds 2";

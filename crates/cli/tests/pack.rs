@@ -229,3 +229,16 @@ fn no_word_of_a_file_outside_of_a_pack_is_shown_whatever_in_it_names_the_file() 
         assert!(!said.contains("secret.txt:1"), "{words:?}: {said}");
     }
 }
+
+#[test]
+fn what_is_no_pack_and_what_cannot_be_packed_is_answered_with_what_could_be() {
+    let dir = tempdir().unwrap();
+    fs::write(dir.path().join("notes"), "mine").unwrap();
+    let rejected = |line: &str, words: &[&str]| rejects(dir.path(), &line.split(' ').collect::<Vec<_>>(), words);
+    rejected("repeat nowhere", &["nowhere: no file", "name an archive of `ndnweir pack`"]);
+    rejected(
+        "repeat notes",
+        &["notes: its name does not end in .tar.gz", "name an archive of `ndnweir pack`", "--out"],
+    );
+    rejected("pack nowhere", &["nowhere: no results of a run", "name a folder that `ndnweir sim` or"]);
+}

@@ -141,8 +141,15 @@ fn damaged_folders_are_rejected_with_the_name_of_the_file_and_left_alone() {
 fn folders_that_hold_no_results_are_rejected() {
     let dir = tempdir().unwrap();
     fs::write(dir.path().join("notes.txt"), "mine").unwrap();
-    rejects(dir.path(), &["report", "nowhere"], &["nowhere", "ndnweir sim"]);
-    rejects(dir.path(), &["report", "."], &["summary.json", "ndnweir sim"]);
+    rejects(
+        dir.path(),
+        &["report", "nowhere"],
+        &["nowhere: there is no such folder or file", "ndnweir sim", "--trace"],
+    );
+    rejects(dir.path(), &["report", "-"], &["-: standard input is not read", "name a folder", "--trace"]);
+    rejects(dir.path(), &["report", "nowhere", "-"], &["nowhere: there is no such folder or file"]);
+    rejects(dir.path(), &["report", "notes.txt", "-"], &["-: standard input is not read"]);
+    rejects(dir.path(), &["report", "."], &["summary.json: there is no such file", "ndnweir sim"]);
     rejects(dir.path(), &["report", "notes.txt"], &["notes.txt"]);
     rejects(dir.path(), &["report"], &["DIR"]);
     rejects(dir.path(), &["report", "a", "b", "c"], &["c"]);

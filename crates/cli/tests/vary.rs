@@ -41,6 +41,12 @@ fn every_combination_is_a_case_with_a_folder_of_its_own() {
     }
     let page = fs::read_to_string(dir.path().join("out/report.html")).unwrap();
     assert!(page.contains(&format!("{}/report.html", cases[2]["folder"].as_str().unwrap())));
+    // Two keys: curves and maps, with each value as it was written.
+    let figures = fs::read_dir(dir.path().join("out/figures")).unwrap().count();
+    assert!(figures >= 8 && page.matches("<svg").count() == figures, "{figures}");
+    for word in ["Goodput", "link.R1-R2.delay", "50ms", "link.R1-R2.queue", "0.5 BDP"] {
+        assert!(page.contains(word), "nothing drawn says {word}");
+    }
     // A longer queue on a longer link: another result.
     assert_ne!(cases[0]["aggregates"], cases[3]["aggregates"]);
     let again = run(dir.path(), &line).success();
@@ -59,6 +65,9 @@ fn a_scenario_may_say_itself_what_varies() {
     let document: Value = serde_json::from_str(&stdout(&done)).unwrap();
     let names: Vec<&str> = document["cases"].as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["slow", "fast"]);
+    // What varies together is one axis.
+    let page = fs::read_to_string(dir.path().join("out/report.html")).unwrap();
+    assert!(page.contains("<svg") && page.contains(">slow<") && !page.contains(">20Mbps<"));
     let goodput = |i: usize| document["cases"][i]["runs"][0]["goodput_mbps"].as_f64().unwrap();
     assert!(goodput(0) < 2.0 && goodput(1) > 4.0, "{} {}", goodput(0), goodput(1));
     assert!(stdout(&run(dir.path(), &words("validate mine.toml")).success()).contains("valid in 2 cases"));

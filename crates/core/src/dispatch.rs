@@ -42,6 +42,7 @@ forward!(Consumer for AnyConsumer by each_consumer {
     fn window(&self) -> f64 [];
     fn on_link(&mut self, rate: Option<Rate>) [rate];
     fn may_send(&self, flight: &Flight) -> bool [flight];
+    fn watches_sending(&self) -> bool [];
     fn on_sent(&mut self, event: &SentEvent, ctx: &mut Ctx<'_>) [event, ctx];
     fn pacing(&self, flight: &Flight) -> Option<Duration> [flight];
     fn timer(&self) -> Timer [];
@@ -53,6 +54,13 @@ forward!(Consumer for AnyConsumer by each_consumer {
     fn on_wake(&mut self, ctx: &mut Ctx<'_>) [ctx];
     fn decreases(&self) -> u64 [];
 });
+
+impl AnyConsumer {
+    /// Whether [`Consumer::retransmission_timeout`] may give one: it is asked for twice per Data.
+    pub fn may_have_timeout(&self) -> bool {
+        matches!(self, AnyConsumer::Cctcp(_) | AnyConsumer::Icp(_) | AnyConsumer::Raaqm(_) | AnyConsumer::Custom(_))
+    }
+}
 
 forward!(Marker for AnyMarker by each_marker {
     fn predictable(&self) -> bool [];

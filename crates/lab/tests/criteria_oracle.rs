@@ -224,15 +224,19 @@ const ORACLES: [(&str, Oracle, Option<&str>); 6] = [
 ];
 
 /// Schemes that ignore signals, or do nothing.
-const BROKEN: [(&str, &[&str]); 5] = [
+const BROKEN: [(&str, &[&str]); 6] = [
     ("huge window", &["consumer.window=5000"]),
     ("no back-off", &["consumer.window=5000", "consumer.timer.backoff-cap=1"]),
     ("timer of a minute", &["consumer.window=16", "consumer.timer.min=60s"]),
     ("window of one", &["consumer.window=1", "strategy=random"]),
+    (NEVER_DOUBLES, &["consumer.window=1", "consumer.timer.backoff-cap=1"]),
     (ONE_TAKES_ALL, &["consumer.window=1", "strategy=random"]),
 ];
 /// The oracle that knows rates and shares.
 const SHARES: &str = "with the shares";
+
+/// The window of one whose timer is the same after every timeout.
+const NEVER_DOUBLES: &str = "one without back-off";
 
 /// The first consumer of each scenario has a huge window, all others one of one.
 const ONE_TAKES_ALL: &str = "one takes all";
@@ -290,6 +294,16 @@ fn oracles_pass_and_broken_schemes_fail_where_it_is_quick_to_see() {
         assert!(seen.has("tail-drop", measure, "huge window", CriterionVerdict::Fail), "{table}");
     }
     assert!(seen.has("tail-drop", "rate", "window of one", CriterionVerdict::Fail), "{table}");
+}
+
+#[test]
+fn a_window_of_one_passes_persistent_congestion_only_if_its_timer_doubles() {
+    let seen = judge(&["congestion-collapse"], |name| ["window of one", NEVER_DOUBLES].contains(&name), &[]);
+    let (table, _) = seen.report();
+    for (measure, never) in [("persistent", CriterionVerdict::Pass), ("backs-off", CriterionVerdict::Fail)] {
+        assert!(seen.has("congestion-collapse", measure, "window of one", CriterionVerdict::Pass), "{table}");
+        assert!(seen.has("congestion-collapse", measure, NEVER_DOUBLES, never), "{table}");
+    }
 }
 
 #[test]

@@ -90,6 +90,8 @@ pub struct Requests {
     interest_size: u32,
     grows: bool,
     lifetime: Duration,
+    #[state(skip)]
+    lifetime_ms: u32,
     retry: Retry,
     gap: Duration,
     /// For exponential gaps.
@@ -128,6 +130,7 @@ impl Requests {
             interest_size,
             grows,
             lifetime,
+            lifetime_ms: millis(lifetime),
             retry,
             gap,
             gaps: config.poisson.then(|| rng(1)),
@@ -244,7 +247,7 @@ impl Requests {
             name: NameId { flow: self.flow, segment },
             nonce: self.nonces.bits(),
             size: grown(self.interest_size, segment, self.grows),
-            lifetime_ms: millis(self.lifetime),
+            lifetime_ms: self.lifetime_ms,
             kind: Kind::Interest,
             hop_limit: Packet::HOP_LIMIT,
             ..Packet::default()

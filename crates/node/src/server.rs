@@ -40,18 +40,21 @@ pub struct ServerCounters {
 pub struct Server {
     #[state(skip)]
     config: ServerConfig,
+    #[state(skip)]
+    freshness_ms: u32,
     counters: ServerCounters,
 }
 
 impl Server {
     /// A server of one object.
     pub fn new(config: ServerConfig) -> Server {
-        Server { config, counters: ServerCounters::default() }
+        Server { config, freshness_ms: millis(config.freshness), counters: ServerCounters::default() }
     }
 
     /// The Data for an Interest; beyond the last segment a NACK with reason NoRoute, as nothing exists there.
     ///
     /// The Data carries no mark and no header fields: what an Interest collected on its path stays with the nodes.
+    #[inline]
     pub fn answer(&mut self, _now: Time, interest: &Packet) -> Packet {
         let segment = interest.name.segment;
         if self.config.last_segment.is_some_and(|last| segment > last) {
@@ -65,7 +68,7 @@ impl Server {
             nonce: 0,
             size: grown(self.config.data_size, segment, self.config.grows),
             payload: self.config.payload,
-            lifetime_ms: millis(self.config.freshness),
+            lifetime_ms: self.freshness_ms,
             tag: 0,
             kind: Kind::Data,
             reason: NackReason::default(),

@@ -198,27 +198,35 @@ impl Wheel {
                 before
             }
             _ => {
-                self.begin(id, place);
+                self.begin(id, place, at);
                 end
             }
         };
         Timer { at, prev, next: end }
     }
 
-    /// Begins the list of a slot.
+    /// Begins the list of the slot of `at`.
     #[cold]
     #[inline(never)]
-    fn begin(&mut self, id: u32, place: usize) {
+    fn begin(&mut self, id: u32, place: usize, at: u64) {
         let (level, slot) = (place / SLOTS, place % SLOTS);
         if place >= self.lists.len() {
-            let wanted = (level + 1) * SLOTS;
-            self.lists.reserve_exact(wanted - self.lists.len());
-            self.lists.resize(wanted, EMPTY);
+            self.extend(level);
         }
         self.lists[place] = List { first: id, last: id };
         self.occupied[level] |= 1 << slot;
         self.levels |= 1 << level;
-        self.find_next();
+        let below = level as u32 * BITS;
+        self.next = self.next.min(Time::from_nanos(at >> below << below));
+    }
+
+    /// A level is used that was not, nor any above.
+    #[cold]
+    #[inline(never)]
+    fn extend(&mut self, level: usize) {
+        let wanted = (level + 1) * SLOTS;
+        self.lists.reserve_exact(wanted - self.lists.len());
+        self.lists.resize(wanted, EMPTY);
     }
 
     /// The first occupied slot, by its list, and the instant it begins. Some level must be occupied.

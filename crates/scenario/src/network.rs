@@ -192,8 +192,7 @@ pub(super) fn written(item: &Item, found: &Findings) -> Option<serde_json::Value
         _ => false,
     };
     if !named {
-        let help = "write \"codel\", or { name = \"codel\", target = \"5ms\" }";
-        found.error(&item.at, "this is not a component: it has no name", help);
+        found.error(&item.at, "this is not a component: it has no name", name_it(&item.at));
         return None;
     }
     match item.to_json() {
@@ -203,6 +202,22 @@ pub(super) fn written(item: &Item, found: &Findings) -> Option<serde_json::Value
             None
         }
     }
+}
+
+/// How to name a component: on the command line, where a parameter alone was changed, beside it.
+fn name_it(place: &Location) -> String {
+    let key = place.source.strip_prefix("--set ").and_then(|set| set.split_once('='));
+    for (part, example, family) in
+        [("component", "bic", "consumer"), ("marker", "codel", "marker"), ("discipline", "drr", "discipline")]
+    {
+        if let Some((before, _)) = key.and_then(|(key, _)| key.split_once(&format!(".{part}."))) {
+            return format!(
+                "the file gives none here: name one with --set {before}.{part}.name={example}, or change that of a \
+                 scheme with --set scheme.NAME.{family}.KEY=VALUE"
+            );
+        }
+    }
+    "write \"codel\", or { name = \"codel\", target = \"5ms\" }".into()
 }
 
 fn links(

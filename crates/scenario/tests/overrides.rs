@@ -104,6 +104,20 @@ fn parameters_of_components_and_within_their_tables_can_be_changed() {
 }
 
 #[test]
+fn a_parameter_of_a_component_that_is_not_named_is_answered_with_where_to_name_it() {
+    for (set, named) in [
+        ("consumer.C1.component.beta=0.5", "--set consumer.C1.component.name=bic"),
+        ("consumer.C1.component.timer.min=300ms", "--set consumer.C1.component.name=bic"),
+        ("link.R1-R2.marker.target=7ms", "--set link.R1-R2.marker.name=codel"),
+    ] {
+        let said = error("dumbbell", set);
+        assert!(said.contains(named) && said.contains("--set scheme.NAME."), "{said}");
+        // The remedy is one.
+        with("dumbbell", &[named.trim_start_matches("--set "), set]);
+    }
+}
+
+#[test]
 fn a_start_jitter_of_its_own_and_growing_sizes_can_be_set() {
     let s = with("parking-lot", &["run.sizes=growing", "consumer.*.start-jitter=1ms", "run.start-jitter=9ms"]);
     let network = s.network();

@@ -267,7 +267,24 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// [`Reader::head`] of what holds a packet, whose length is longer, or of a field of a link header, whose type is.
+    #[inline(never)]
     fn long_head(&self) -> DecodeResult<(u32, usize, u64)> {
+        let shortest = |high: u8, low: u8| high > 0 || low >= 0xFD;
+        match *self.rest {
+            [typ @ 1..=0xFC, 0xFD, high, low, ..] if shortest(high, low) => {
+                Ok((u32::from(typ), 4, u64::from(u16::from_be_bytes([high, low]))))
+            }
+            [0xFD, high, low, len @ 0..=0xFC, ..] if shortest(high, low) => {
+                Ok((u32::from(u16::from_be_bytes([high, low])), 4, u64::from(len)))
+            }
+            _ => self.any_head(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn any_head(&self) -> DecodeResult<(u32, usize, u64)> {
         let (typ, type_len) = read_var_number(self.rest, self.offset)?;
         let typ = match u32::try_from(typ) {
             Ok(t) if t != 0 => t,
@@ -282,7 +299,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// [`Kind::Truncated`] at the end of the buffer or inside an element, [`Kind::NonMinimalNumber`],
     /// [`Kind::TypeOutOfRange`].
-    #[inline]
+    #[inline(always)]
     pub fn element(&mut self) -> DecodeResult<Element<'a>> {
         let (typ, head, len) = self.head()?;
         let available = self.rest.len() - head;

@@ -119,7 +119,7 @@ pub fn run(args: &SimArgs, cases: &[Case]) -> Result<(), Failure> {
     let remedy = kept.remedy(&whole.command);
     let partial = done.len() < cases.len() || done.iter().any(|case| case.comparison.partial);
     let results = CaseResults { cases: done, repeat: whole };
-    let out = if partial { target.interrupted()? } else { target.folder };
+    let out = if partial { target.interrupted(false)? } else { target.folder };
     let mut problems = Vec::new();
     if let Err(error) = report::write_cases(&results, &out, SeriesOf::First) {
         problems.push(error.to_string());

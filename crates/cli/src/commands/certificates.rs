@@ -1,9 +1,10 @@
 //! `ndnweir key certificates`.
 
+use super::outputs::{make_folder, no_room};
 use crate::control_args::{CertificatesArgs, KeysArgs, KeysCommand};
 use crate::failure::Failure;
-use ndnweir_control::certificates::{Authority, Host};
-use std::path::Path;
+use ndnweir_control::certificates::{Authority, CertificateError, Host};
+use std::io::ErrorKind;
 
 pub fn run(args: &KeysArgs) -> Result<(), Failure> {
     let KeysCommand::Certificates(args) = &args.command;
@@ -26,15 +27,24 @@ fn host(text: &str) -> Result<Host, Failure> {
 
 fn make(args: &CertificatesArgs) -> Result<(), Failure> {
     let hosts = args.hosts.iter().map(|text| host(text)).collect::<Result<Vec<Host>, Failure>>()?;
-    std::fs::create_dir_all(&args.folder).map_err(|error| in_folder(&args.folder, error))?;
-    let authority = Authority::open(&args.folder, args.days).map_err(Failure::work)?;
+    make_folder(&args.folder)?;
+    let authority = Authority::open(&args.folder, args.days).map_err(failed)?;
     for host in &hosts {
-        let fingerprint = authority.certify(host, args.days).map_err(Failure::work)?;
+        let fingerprint = authority.certify(host, args.days).map_err(failed)?;
         super::print(&format!("{}/{}.pem  SHA-256 {fingerprint}\n", args.folder.display(), host.name))?;
     }
     Ok(())
 }
 
-fn in_folder(folder: &Path, error: std::io::Error) -> Failure {
-    Failure::Work(format!("{}: {error}", folder.display()))
+fn failed(error: CertificateError) -> Failure {
+    match error {
+        // It was to be read: the key of a certificate that is there.
+        CertificateError::File(path, error)
+            if error.kind() == ErrorKind::NotFound && path.with_file_name("authority.pem").exists() =>
+        {
+            Failure::Input(format!("{}: {error}; put it back, or name another folder", path.display()))
+        }
+        CertificateError::File(path, error) => no_room(&path, &error),
+        other => Failure::work(other),
+    }
 }

@@ -23,20 +23,26 @@ struct Taken {
 }
 
 pub fn run(args: &CompletionsArgs) -> Result<(), Failure> {
-    let all = taken();
-    let command = all.iter().fold(Cli::command(), |command, taken| {
+    super::print(&script(args.shell, Cli::command()))
+}
+
+/// The script for the commands that this build has.
+fn script(shell: Shell, command: Command) -> String {
+    let all: Vec<Taken> =
+        taken().into_iter().filter(|taken| command.find_subcommand(taken.command).is_some()).collect();
+    let mut command = all.iter().fold(command, |command, taken| {
         // zsh would treat these as the only completions, files excluded: it gets a function instead.
-        let skip = args.shell == Shell::Zsh && taken.positional;
+        let skip = shell == Shell::Zsh && taken.positional;
         if skip { command } else { takes(command, taken) }
     });
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut command.clone(), "ndnweir", &mut script);
+    clap_complete::generate(shell, &mut command, "ndnweir", &mut script);
     let script = String::from_utf8_lossy(&script);
-    super::print(&match args.shell {
+    match shell {
         Shell::Zsh => zsh(&script, &all),
         Shell::Fish => fish(&script, &all),
         _ => script.into_owned(),
-    })
+    }
 }
 
 fn taken() -> Vec<Taken> {
@@ -127,4 +133,20 @@ fn fish(script: &str, all: &[Taken]) -> String {
         }
     }
     script
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::ValueEnum;
+
+    #[test]
+    fn a_build_without_some_commands_completes_those_that_it_has() {
+        let sim = Cli::command().find_subcommand("sim").cloned().unwrap();
+        for shell in Shell::value_variants() {
+            let script = script(*shell, Command::new("ndnweir").subcommand(sim.clone()));
+            assert!(script.contains("sim") && !script.contains("emulate"), "{shell}: {script}");
+            assert!(*shell != Shell::Bash || script.contains("pcon-ndnsim"), "{script}");
+        }
+    }
 }

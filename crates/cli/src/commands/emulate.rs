@@ -58,7 +58,7 @@ pub fn run(args: &EmulateArgs) -> Result<(), Failure> {
     let emulated = done.into_iter().map(|emulated| emulated.run).collect();
     comparison.runs = side_by_side(comparison.runs, emulated);
     let rows = agreement(&comparison.runs);
-    let out = if comparison.partial { target.interrupted()? } else { target.folder };
+    let out = if comparison.partial { target.interrupted(false)? } else { target.folder };
     let mut problems = Vec::new();
     if let Err(error) = report::write(&comparison, &out, SeriesOf::First) {
         problems.push(error.to_string());

@@ -34,7 +34,7 @@ pub(super) fn changed_but_not_run(scenario: &Scenario, schemes: &[Scheme]) -> Ve
 #[cfg(any(feature = "network", feature = "pack"))]
 pub(super) fn settings(path: &Path) -> Result<String, Failure> {
     ndnweir_files::read_text(path, ndnweir_files::SETTINGS)
-        .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
+        .map_err(|error| Failure::Input(format!("{}: {error}; check its path", path.display())))
 }
 
 /// Loads a scenario and checks that its schemes exist.

@@ -1,6 +1,7 @@
 //! `ndnweir judge`.
 
 use super::judge_plan::Plan;
+use super::outputs::make_folder;
 use super::{outcome, print, print_json, print_tables, target};
 use crate::failure::Failure;
 use crate::judge_args::{JudgeArgs, Shard};
@@ -63,11 +64,13 @@ fn judge(args: &JudgeArgs, plan: Option<(&Path, &Plan)>) -> Result<(), Failure> 
     }
     let stored = args.jobs.as_ref().map(|folder| StoredResults::new(folder));
     if let (Some(shard), Some(stored)) = (args.shard, &stored) {
+        args.jobs.as_deref().map_or(Ok(()), make_folder)?;
         return part(&jobs, stored, shard, args);
     }
     let command = command(args);
     let default = PathBuf::from("results/judge");
     let target = target::choose(args.out.as_deref(), default, Some(&command), args.output.force)?;
+    args.jobs.as_deref().map_or(Ok(()), make_folder)?;
     let stop = crate::interrupt::watch()?;
     let bar = Bar::new(jobs.len(), args.output.quiet);
     let judged = jobs.run(stored.as_ref(), &bar, stop);
@@ -75,7 +78,7 @@ fn judge(args: &JudgeArgs, plan: Option<(&Path, &Plan)>) -> Result<(), Failure> 
     let judgement = judged.map_err(Failure::work)?;
     let interrupted = stop.load(Ordering::Relaxed);
     let note = target.note.clone();
-    let out = if interrupted { target.interrupted()? } else { target.folder };
+    let out = if interrupted { target.interrupted(false)? } else { target.folder };
     let (dated, version) = (folder.dated(), env!("CARGO_PKG_VERSION"));
     let about =
         About { dated: dated.as_deref(), depth: depth.text(), command: &command, version, compared_from, folder: &out };

@@ -74,7 +74,13 @@ impl Plan {
             Failure::Input(format!("{shown}: {what}; name a file that `ndnweir judge SCHEME --plan FILE` wrote"))
         };
         let text = ndnweir_files::read_text(path, ndnweir_files::SETTINGS).map_err(|e| wrong(e.to_string()))?;
-        let plan: Plan = serde_json::from_str(&text).map_err(|e| wrong(e.to_string()))?;
+        if text.trim().is_empty() {
+            return Err(wrong("the file is empty".into()));
+        }
+        let plan: Plan = serde_json::from_str(&text).map_err(|e| match e.is_eof() {
+            true => wrong(format!("the file ends in the middle of the plan, in line {}", e.line())),
+            false => wrong(e.to_string()),
+        })?;
         match plan.judge_plan {
             FORMAT => Ok(plan),
             other => Err(wrong(format!("a plan of format {other}, where this program knows {FORMAT}"))),

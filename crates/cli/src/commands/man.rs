@@ -1,5 +1,6 @@
 //! `ndnweir man`.
 
+use super::outputs::{make_folder, no_room};
 use crate::args::{Cli, ManArgs};
 use crate::failure::Failure;
 use clap::{Command, CommandFactory};
@@ -12,7 +13,7 @@ pub fn run(args: &ManArgs) -> Result<(), Failure> {
     let Some(folder) = &args.folder else {
         return super::print(&String::from_utf8_lossy(&page(&command, "ndnweir")?));
     };
-    std::fs::create_dir_all(folder).map_err(|e| Failure::work(format!("{}: {e}", folder.display())))?;
+    make_folder(folder)?;
     let mut written = Vec::new();
     write(&command, "ndnweir", folder, &mut written)?;
     super::print(&format!("{} pages in {}\n", written.len(), folder.display()))
@@ -30,7 +31,7 @@ fn page(command: &Command, name: &str) -> Result<Vec<u8>, Failure> {
 /// Writes the pages of a command and of those below it.
 fn write(command: &Command, name: &str, folder: &Path, written: &mut Vec<PathBuf>) -> Result<(), Failure> {
     let path = folder.join(format!("{name}.1"));
-    std::fs::write(&path, page(command, name)?).map_err(|e| Failure::work(format!("{}: {e}", path.display())))?;
+    std::fs::write(&path, page(command, name)?).map_err(|error| no_room(&path, &error))?;
     written.push(path);
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
         write(below, &format!("{name}-{}", below.get_name()), folder, written)?;

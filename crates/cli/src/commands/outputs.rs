@@ -123,6 +123,16 @@ fn may_create(option: &str, path: &Path) -> Result<(), Failure> {
     }
 }
 
+/// Makes the folder that a command is going to fill, unless it is there.
+pub(super) fn make_folder(folder: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| no_room(folder, &error))
+}
+
+/// That nothing can be written to a folder that the command line names, or that it cannot be made.
+pub(super) fn no_room(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::Input(format!("{}: {error}; name a folder that can be made and written to", path.display()))
+}
+
 /// Checks that a page takes the place of nothing but an earlier one.
 pub(super) fn may_write_page(out: &Path, inputs: &[PathBuf], folders: &[&Path]) -> Result<(), Failure> {
     let mut outputs = Outputs::default();

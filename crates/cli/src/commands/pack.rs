@@ -145,7 +145,10 @@ fn made_by(folder: &Path) -> Result<(Vec<String>, String), Failure> {
         return Ok((manifest.command, version));
     }
     let read = ndnweir_files::read_text(&folder.join("summary.json"), ndnweir_files::RESULTS);
-    let text = read.map_err(|error| reject(&format!("no results of a run: summary.json: {error}")))?;
+    let text = read.map_err(|error| {
+        let remedy = "name a folder that `ndnweir sim` or `ndnweir sweep` wrote";
+        reject(&format!("no results of a run: summary.json: {error}; {remedy}"))
+    })?;
     let document: serde_json::Value =
         serde_json::from_str(&text).map_err(|error| reject(&format!("summary.json is damaged: {error}")))?;
     let partial = |document: &serde_json::Value| document["partial"] == true;

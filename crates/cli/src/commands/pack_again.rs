@@ -21,7 +21,12 @@ pub fn run(args: &RepeatArgs) -> Result<(), Failure> {
     let folder = match (&args.out, top(&args.archive)) {
         (Some(folder), _) => folder.clone(),
         (None, Some(name)) => name.into(),
-        (None, None) => return Err(Failure::Input("name a folder with --out".into())),
+        (None, None) => {
+            let (archive, what) =
+                (args.archive.display(), if args.archive.is_file() { "its" } else { "no file, and its" });
+            let remedy = "name an archive of `ndnweir pack`, or a folder for what is in it with --out";
+            return Err(Failure::Input(format!("{archive}: {what} name does not end in .tar.gz; {remedy}")));
+        }
     };
     let folder = std::path::absolute(folder).map_err(Failure::input)?;
     unpack(&args.archive, &folder).map_err(Failure::input)?;

@@ -72,7 +72,7 @@ fn one(
     let judged = papers::judge(paper, &results.runs);
     let note = target.note.clone().map(|note| format!("note: {note}\n")).unwrap_or_default();
     let interrupted = stop.load(Ordering::Relaxed);
-    let out = if interrupted { target.interrupted()? } else { target.folder };
+    let out = if interrupted { target.interrupted(false)? } else { target.folder };
     if let Err(error) = ndnweir_report::papers::write(paper, &results, &judged, &command, version, &out) {
         problems.push(error.to_string());
     }

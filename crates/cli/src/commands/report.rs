@@ -15,6 +15,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
         return super::sweep_report::draw(&table, args.out.as_deref());
     }
     if args.folders.iter().any(|path| path.is_file()) {
+        args.folders.iter().try_for_each(|path| is_there(path))?;
         return draw_fetches(args);
     }
     match &args.folders[..] {
@@ -22,15 +23,28 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
             Err(Failure::Input("--out is for the comparison of two folders; one is drawn again in its place".into()))
         }
         [one] => {
+            is_there(one)?;
             report::redraw(one).map_err(Failure::input)?;
             print(&format!("report: {}\n", one.join("report.html").display()))
         }
         [before, after, ..] => {
+            is_there(before).and_then(|()| is_there(after))?;
             let out = args.out.clone().unwrap_or_else(|| PathBuf::from("comparison.html"));
             compare(before, after, &out)
         }
         [] => Err(Failure::Input("name one or two result folders".into())),
     }
+}
+
+/// Rejects a path that names nothing, before what is in it is asked for.
+fn is_there(path: &Path) -> Result<(), Failure> {
+    let what = match (path.exists(), path == Path::new("-")) {
+        (true, _) => return Ok(()),
+        (false, true) => "standard input is not read",
+        (false, false) => "there is no such folder or file",
+    };
+    let remedy = "name a folder that `ndnweir sim` or `ndnweir sweep` wrote, or a trace of `ndnweir get --trace`";
+    Err(Failure::Input(format!("{}: {what}; {remedy}", path.display())))
 }
 
 /// Draws traces of fetches on one page.

@@ -49,7 +49,7 @@ pub fn run(args: &SimArgs) -> Result<(), Failure> {
     let mut comparison = result.map_err(|error| interrupted(error, &remedy))?;
     comparison.repeat = repeat;
     notes.extend(kept.notes());
-    let out = if comparison.partial { target.interrupted()? } else { target.folder };
+    let out = if comparison.partial { target.interrupted(args.resume.is_some())? } else { target.folder };
     // From here on there are results: if anything fails, the rest is still written and printed.
     let mut problems = Vec::new();
     if let Err(error) = report::write(&comparison, &out, SeriesOf::First) {

@@ -49,9 +49,10 @@ pub fn choose(named: Option<&Path>, default: PathBuf, command: Option<&str>, for
 }
 
 impl Target {
-    /// The folder of an interrupted run: it does not replace complete results.
-    pub fn interrupted(self) -> Result<PathBuf, Failure> {
-        if !self.replaces || self.force {
+    /// The folder of an interrupted run: it does not replace complete results. Those of an earlier interruption it does
+    /// if it `continues` the earlier runs, since it then has all of them and more.
+    pub fn interrupted(self, continues: bool) -> Result<PathBuf, Failure> {
+        if !self.replaces || self.force || (continues && results::is_partial(&self.folder)) {
             return Ok(self.folder);
         }
         for folder in (2..=MAX_FOLDERS).map(|n| numbered(&self.folder, n)) {
@@ -66,4 +67,26 @@ impl Target {
 /// Whether there are results in a folder that results can be written to.
 fn holds_results(folder: &Path) -> Result<bool, Failure> {
     Ok(results::may_write(folder).map_err(Failure::input)? && folder.join("summary.json").is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn an_interrupted_command_replaces_what_its_interruption_left_and_nothing_complete() {
+        let parent = std::env::temp_dir().join(format!("ndnweir-target-{}", std::process::id()));
+        let mut found = Vec::new();
+        for (name, partial, continues) in [("more", true, true), ("less", true, false), ("whole", false, true)] {
+            let folder = parent.join(name);
+            fs::create_dir_all(&folder).unwrap();
+            let summary = format!("{{ \"partial\": {partial}, \"repeat\": {{ \"command\": \"it\" }} }}");
+            fs::write(folder.join("summary.json"), summary).unwrap();
+            let target = choose(None, folder, Some("it"), false).unwrap();
+            found.push(target.interrupted(continues).unwrap().file_name().unwrap().to_owned());
+        }
+        fs::remove_dir_all(&parent).unwrap();
+        assert_eq!(found, ["more", "less-2", "whole-2"]);
+    }
 }

@@ -210,6 +210,13 @@ impl Bench {
         if !self.consumer.may_send(&idle) {
             return Err(Broken::Deadlock);
         }
+        let silent = self.stamped == Fields::default() && self.consumer.pacing(&self.flight).is_none();
+        if !self.consumer.watches_sending() && !silent {
+            return Err(Broken::Rule("who does not watch sending writes no field and has no pace"));
+        }
+        if !self.consumer.may_have_timeout() && self.consumer.retransmission_timeout().is_some() {
+            return Err(Broken::Rule("AnyConsumer::may_have_timeout lacks a consumer that has one"));
+        }
         Ok(())
     }
 }

@@ -245,6 +245,12 @@ pub trait Consumer {
         f64::from(flight.in_flight) < self.window()
     }
 
+    /// Whether it needs [`Consumer::on_rest`], [`Consumer::stamp`], [`Consumer::on_sent`] and [`Consumer::pacing`]; of one
+    /// that says before the fetch that it does not, none is called.
+    fn watches_sending(&self) -> bool {
+        true
+    }
+
     /// An Interest was sent.
     fn on_sent(&mut self, _event: &SentEvent, _ctx: &mut Ctx<'_>) {}
 

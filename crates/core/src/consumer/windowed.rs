@@ -274,6 +274,10 @@ impl<L: WindowLaw> Consumer for Windowed<L> {
         }
     }
 
+    fn watches_sending(&self) -> bool {
+        self.startup.is_some() || self.announced.is_some() || self.low_latency.is_some()
+    }
+
     fn on_sent(&mut self, _: &SentEvent, ctx: &mut Ctx<'_>) {
         if let Some(startup) = &mut self.startup {
             startup.on_sent(ctx.now);

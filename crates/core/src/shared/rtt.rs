@@ -16,7 +16,9 @@ use crate::units::{Duration, to_u64};
 #[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct RttEstimator {
     timer: Timer,
-    /// Nanoseconds, as are the others.
+    /// The timer's bounds, in nanoseconds as are the others.
+    min: f64,
+    max: f64,
     srtt: f64,
     deviation: f64,
     sampled: bool,
@@ -40,8 +42,19 @@ impl RttEstimator {
         let initial = timer.initial.nanos() as f64;
         let (timeout, smoothed) = (Duration::ZERO, Duration::ZERO);
         let (srtt, rto) = (initial, initial);
-        let estimator =
-            RttEstimator { timer, srtt, deviation: 0.0, sampled: false, multiplier: 1, rto, timeout, smoothed };
+        let (min, max) = (timer.min.nanos() as f64, timer.max.nanos() as f64);
+        let estimator = RttEstimator {
+            timer,
+            min,
+            max,
+            srtt,
+            deviation: 0.0,
+            sampled: false,
+            multiplier: 1,
+            rto,
+            timeout,
+            smoothed,
+        };
         RttEstimator { timeout: estimator.derive_timeout(), ..estimator }
     }
 
@@ -92,10 +105,7 @@ impl RttEstimator {
 
     fn derive_timeout(&self) -> Duration {
         let ns = match self.timer.estimator {
-            Estimator::Ndnsim => {
-                let (min, max) = self.bounds();
-                (f64::from(self.multiplier) * self.estimate().max(min)).min(max)
-            }
+            Estimator::Ndnsim => self.at_most(f64::from(self.multiplier) * self.at_least(self.estimate())),
             Estimator::NdnCxx => self.rto,
         };
         Duration::from_nanos(to_u64(ns))
@@ -122,13 +132,17 @@ impl RttEstimator {
         self.srtt + (self.timer.deviations * self.deviation).max(granularity)
     }
 
-    fn bounds(&self) -> (f64, f64) {
-        (self.timer.min.nanos() as f64, self.timer.max.nanos() as f64)
+    // Comparisons, as `f64::max` and `min` take more where neither side is known to be a number; not a number is the least.
+    fn at_least(&self, ns: f64) -> f64 {
+        if ns > self.min { ns } else { self.min }
+    }
+
+    fn at_most(&self, ns: f64) -> f64 {
+        if ns < self.max { ns } else { self.max }
     }
 
     fn bounded(&self, ns: f64) -> f64 {
-        let (min, max) = self.bounds();
-        ns.max(min).min(max)
+        self.at_most(self.at_least(ns))
     }
 }
 

@@ -86,7 +86,7 @@ pub fn read(folder: &Folder, name: &str, options: &ReadOptions) -> Result<Option
     let read: Vec<Drafted> =
         tables(&root, "experiment").filter_map(|(table, at)| reader.experiment(table, at)).collect();
     let files = std::mem::take(&mut reader.files);
-    if read.is_empty() {
+    if tables(&root, "experiment").next().is_none() {
         found.error(&whole, "this criterion has no experiment", "add [[experiment]] with what is run");
     }
     unique(read.iter().map(|e| (e.grid.id.as_str(), &e.at)), "experiment", &found);
@@ -196,7 +196,13 @@ impl Reader<'_> {
         let cases = match cases {
             Ok(cases) => cases,
             Err(problems) => {
-                self.found.error(at, format!("experiment {id} cannot be run"), "correct its scenario");
+                // What the command line changes is wrong everywhere, and says itself where.
+                let asked = |place: &Location| {
+                    self.options.set.iter().any(|set| place.source.strip_prefix("--set ") == Some(set))
+                };
+                if !problems.list.iter().all(|problem| asked(&problem.place)) {
+                    self.found.error(at, format!("experiment {id} cannot be run"), "correct its scenario");
+                }
                 self.found.add(problems);
                 return None;
             }

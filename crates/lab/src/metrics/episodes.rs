@@ -41,7 +41,8 @@ pub fn rebin(values: &[f64], by: usize) -> Vec<f64> {
 }
 
 /// The first bin from which on every value stays within `tolerance` (a fraction) of the final mean, the mean of the
-/// last `final_part` (a fraction) of the values; `None` if the last value does not, or if there are no values.
+/// last `final_part` (a fraction) of the values; `None` if the last value does not, if there are no values, or if that
+/// mean is zero: a rate that ends has not settled.
 pub fn convergence(values: &[f64], tolerance: f64, final_part: f64) -> Option<usize> {
     let tail = ((values.len() as f64 * final_part).ceil() as usize).clamp(1, values.len().max(1));
     let last: Vec<f64> = values.iter().rev().take(tail).copied().filter(|v| !v.is_nan()).collect();
@@ -49,6 +50,9 @@ pub fn convergence(values: &[f64], tolerance: f64, final_part: f64) -> Option<us
         return None;
     }
     let mean = last.iter().sum::<f64>() / last.len() as f64;
+    if mean == 0.0 {
+        return None;
+    }
     let inside = |v: &f64| (v - mean).abs() <= tolerance * mean.abs();
     let steady = values.iter().rev().take_while(|v| inside(v)).count();
     (steady > 0).then(|| values.len() - steady)
@@ -73,6 +77,7 @@ mod tests {
         values.extend([10.0; 14]);
         assert_eq!(convergence(&values, 0.1, 0.25), Some(5));
         assert_eq!(convergence(&[], 0.1, 0.25), None);
+        assert_eq!(convergence(&[10.0, 9.0, 0.0, 0.0], 0.1, 0.5), None);
         assert_eq!(convergence(&[10.0, 1.0, 10.0, 1.0], 0.1, 0.5), None);
     }
 

@@ -283,10 +283,6 @@ impl ConsumerGather {
         let first = start.nanos().div_ceil(setup.bin.nanos()) as usize;
         let end = stop.map_or(self.bits.len(), |s| (s.nanos() / setup.bin.nanos()) as usize).min(self.bits.len());
         let rates: Vec<f64> = self.bits.get(first..end)?.iter().map(|b| mbps(*b as f64, width)).collect();
-        // To nothing at all no rate converges.
-        if rates.iter().all(|rate| *rate == 0.0) {
-            return None;
-        }
         let by = ((1.0 / width).round() as usize).max(1);
         let at = convergence(&rebin(&rates, by), 0.1, 0.25)?;
         Some((at * by) as f64 * width)

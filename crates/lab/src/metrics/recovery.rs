@@ -45,4 +45,11 @@ mod tests {
         assert_eq!(recoveries(&restless, width, &[1.0])[0].recovery_s, None);
         assert_eq!(recoveries(&[], width, &[1.0])[0].recovery_s, None);
     }
+
+    #[test]
+    fn a_flow_that_never_comes_back_has_not_recovered_at_once() {
+        let mut rates = vec![10.0; 50];
+        rates.extend([0.0; 100]);
+        assert_eq!(recoveries(&rates, 0.1, &[5.0])[0].recovery_s, None);
+    }
 }

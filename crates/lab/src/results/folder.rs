@@ -42,11 +42,21 @@ pub fn may_write(dir: &Path) -> Result<bool, Error> {
     Ok(true)
 }
 
+/// The summary of a result folder, if one is stored there.
+fn summary(dir: &Path) -> Option<serde_json::Value> {
+    let text = ndnweir_files::read_text(&dir.join("summary.json"), ndnweir_files::RESULTS).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
 /// The command that wrote a result folder, if it is stored there.
 pub fn command(dir: &Path) -> Option<String> {
-    let text = ndnweir_files::read_text(&dir.join("summary.json"), ndnweir_files::RESULTS).ok()?;
-    let document: serde_json::Value = serde_json::from_str(&text).ok()?;
+    let document = summary(dir)?;
     document["repeat"]["command"].as_str().filter(|command| !command.is_empty()).map(str::to_owned)
+}
+
+/// Whether a folder holds the results of an interrupted command.
+pub fn is_partial(dir: &Path) -> bool {
+    summary(dir).is_some_and(|document| document["partial"] == true)
 }
 
 /// Numbers tried for a folder that no one named.
@@ -121,7 +131,10 @@ pub(super) fn read_from(dir: &Path, shown: &Path) -> Result<Comparison, Error> {
     };
     const SUMMARY: (&str, &str) = ("summary.json", "name a folder that `ndnweir sim --out` wrote");
     const READABLE: &str = "make it readable, or delete it";
-    let missing = || io_error(&shown.join(SUMMARY.0), SUMMARY.1)(io::ErrorKind::NotFound.into());
+    let missing = || {
+        let source = io::Error::new(io::ErrorKind::NotFound, "there is no such file");
+        io_error(&shown.join(SUMMARY.0), SUMMARY.1)(source)
+    };
     let summary = text(SUMMARY.0, SUMMARY.1)?.ok_or_else(missing)?;
     let mut comparison = parse_document(&summary, &place(SUMMARY.0))?;
     drop(summary);

@@ -33,7 +33,9 @@ pub use control::{ControlRun, SWITCH, SwitchRun};
 pub use cross::CrossRun;
 pub(crate) use csv::{begins_with, quoted};
 pub use flows::{FlowsInfo, FlowsRun, SizeClassRun, Slowdown};
-pub use folder::{FILES, File, MAX_FOLDERS, command, free_folder, may_write, numbered, read, replace_files};
+pub use folder::{
+    FILES, File, MAX_FOLDERS, command, free_folder, is_partial, may_write, numbered, read, replace_files,
+};
 pub(crate) use folder::{WRITING, io_error, sibling};
 pub use json::{Document, parse_document};
 pub use new_folder::{NewFolder, may_begin, write_folder};

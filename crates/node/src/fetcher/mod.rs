@@ -25,6 +25,7 @@ pub use config::FetcherConfig;
 pub use counters::{Arrival, FetcherCounters};
 pub use loss::LossDetection;
 
+use crate::server::millis;
 use arrivals::Arrivals;
 use loss::Recovery;
 use ndnweir_core::consumer::{Consumer, DataEvent, Estimator, Flight, Timer};
@@ -46,7 +47,15 @@ const MAX_LINK_RETRANSMITTED: u32 = 16;
 pub struct Fetcher {
     #[state(skip)]
     config: FetcherConfig,
+    #[state(skip)]
+    lifetime_ms: u32,
     consumer: AnyConsumer,
+    /// Whether the consumer may have a timeout of its own.
+    #[state(skip)]
+    asks_timeout: bool,
+    /// See [`Consumer::watches_sending`].
+    #[state(skip)]
+    tells_sending: bool,
     timer: Timer,
     segments: Segments,
     rtt: RttEstimator,
@@ -111,6 +120,9 @@ impl Fetcher {
             woken: None,
             link_retransmitted: 0,
             timer,
+            lifetime_ms: millis(config.lifetime),
+            asks_timeout: consumer.may_have_timeout(),
+            tells_sending: consumer.watches_sending(),
             consumer,
             config,
         }
@@ -187,7 +199,9 @@ impl Fetcher {
         self.arrivals.arrived(now, self.rtt.srtt());
         self.counters.payload_bits += u64::from(packet.payload) * 8;
         self.counters.marks += u64::from(packet.mark > 0);
-        self.highest = self.highest.max(Some(segment));
+        if self.highest.is_none_or(|highest| highest < segment) {
+            self.highest = Some(segment);
+        }
 
         let elapsed = now.since(slot.sent);
         // A link-retransmitted Data answers the first Interest, and its round trip says nothing about the path.

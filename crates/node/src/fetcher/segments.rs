@@ -128,6 +128,12 @@ impl Segments {
         (self.base..self.next).contains(&segment).then(|| &mut self.slots[index])
     }
 
+    /// A segment that was just requested.
+    pub(crate) fn requested(&mut self, segment: u64) -> &mut Slot {
+        let index = self.index(segment);
+        &mut self.slots[index]
+    }
+
     /// The oldest outstanding Interest.
     pub(crate) fn oldest_outstanding(&self) -> Option<u64> {
         link(self.outstanding.first)

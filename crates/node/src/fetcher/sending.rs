@@ -1,8 +1,8 @@
 //! Which Interest a fetch sends next, and when.
 
 use super::Fetcher;
-use crate::server::{grown, millis};
-use ndnweir_core::consumer::{Consumer, Flight, SentEvent};
+use crate::server::grown;
+use ndnweir_core::consumer::{Consumer, SentEvent};
 use ndnweir_core::ctx::Ctx;
 use ndnweir_core::ids::NameId;
 use ndnweir_core::packet::{Kind, Packet};
@@ -14,24 +14,36 @@ const PACING_SLACK: Duration = Duration::from_millis(1);
 
 impl Fetcher {
     /// The next Interest that may be sent now.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         self.clock = now;
+        let may = self.can_send();
+        // Half of all calls: the window is full, and there are no probes.
+        if !may && self.recovery.is_none() {
+            return None;
+        }
+        self.transmit(now, may)
+    }
+
+    /// [`Fetcher::poll_transmit`], where it is known whether a segment may be requested.
+    #[inline(never)]
+    fn transmit(&mut self, now: Time, may: bool) -> Option<Packet> {
         let (segment, retransmission) = match self.next_probe(now) {
             Some(segment) => {
                 self.counters.probes += 1;
                 (segment, true)
             }
-            None => self.next_request(now)?,
+            None if may => self.next_request(now)?,
+            None => return None,
         };
         let deadline = now + self.own_timeout();
         self.next_deadline = self.next_deadline.min(deadline);
         let (order, nonce) = (self.counters.interests, self.nonces.bits());
-        if let Some(slot) = self.segments.get_mut(segment) {
-            slot.sent = now;
-            slot.order = order;
-            slot.nonce = nonce;
-            slot.deadline = deadline;
-        }
+        let slot = self.segments.requested(segment);
+        slot.sent = now;
+        slot.order = order;
+        slot.nonce = nonce;
+        slot.deadline = deadline;
         self.counters.interests += 1;
         self.counters.retransmissions += u64::from(retransmission);
 
@@ -39,22 +51,32 @@ impl Fetcher {
             name: NameId { flow: self.config.flow, segment: segment as u32 },
             nonce,
             size: grown(self.config.interest_size, segment as u32, self.config.grows),
-            lifetime_ms: millis(self.config.lifetime),
+            lifetime_ms: self.lifetime_ms,
             kind: Kind::Interest,
             hop_limit: Packet::HOP_LIMIT,
             ..Packet::default()
         };
+        if self.tells_sending {
+            self.tell_sending(now, segment, retransmission, &mut packet);
+        } else {
+            self.update_pacing(now, None);
+        }
+        Some(packet)
+    }
+
+    /// Tells the consumer of an Interest about to be sent, and lets it write to it.
+    #[inline(never)]
+    fn tell_sending(&mut self, now: Time, segment: u64, retransmission: bool, packet: &mut Packet) {
         self.consumer.on_rest(self.rest());
         self.consumer.stamp(segment, &mut packet.fields);
         let event = SentEvent { segment, retransmission, flight: self.flight() };
         self.consumer.on_sent(&event, &mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace });
-        self.update_pacing(now, &event.flight);
-        Some(packet)
+        self.update_pacing(now, self.consumer.pacing(&event.flight));
     }
 
-    /// The next segment to request, if the window and the pace let it, and whether it was requested before.
+    /// The next segment to request, if the pace lets it, and whether it was requested before.
     fn next_request(&mut self, now: Time) -> Option<(u64, bool)> {
-        if !self.can_send() || !self.pacer.ready(now) {
+        if !self.pacer.ready(now) {
             return None;
         }
         let request = match self.segments.request_waiting() {
@@ -76,9 +98,9 @@ impl Fetcher {
         is_known.then(|| self.end.saturating_sub(self.segments.next()) + u64::from(self.segments.waiting()))
     }
 
-    fn update_pacing(&mut self, now: Time, flight: &Flight) {
-        let own = self.consumer.pacing(flight);
-        let gain = self.config.pace.filter(|_| own.is_none() && flight.highest_received.is_some());
+    /// When the next Interest may be sent; `own` is the consumer's gap.
+    fn update_pacing(&mut self, now: Time, own: Option<Duration>) {
+        let gain = self.config.pace.filter(|_| own.is_none() && self.highest.is_some());
         let window_gap = |gain| Pacer::gap(self.consumer.window(), self.rtt.srtt(), gain);
         let gap = gain.and_then(|gain| window_gap(gain).map(|gap| gap.min(self.arrivals.gap(gain))));
         match gap {

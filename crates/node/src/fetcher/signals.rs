@@ -16,10 +16,15 @@ const SHORTEST_TIMEOUT: Duration = Duration::from_micros(1);
 
 impl Fetcher {
     /// The timeout common to all Interests, computed when the timer fires: ndnSIM's, or the consumer's own.
-    #[inline]
+    #[inline(always)]
     fn common_timeout(&self) -> Option<Duration> {
-        let own = self.consumer.retransmission_timeout().map(|timeout| timeout.max(SHORTEST_TIMEOUT));
-        own.or_else(|| (self.timer.estimator == Estimator::Ndnsim).then(|| self.rtt.rto()))
+        let of_estimator = (self.timer.estimator == Estimator::Ndnsim).then(|| self.rtt.rto());
+        if self.asks_timeout { self.consumers_timeout().or(of_estimator) } else { of_estimator }
+    }
+
+    #[inline(never)]
+    fn consumers_timeout(&self) -> Option<Duration> {
+        self.consumer.retransmission_timeout().map(|timeout| timeout.max(SHORTEST_TIMEOUT))
     }
 
     /// The timeout an Interest keeps from its sending on (ndn-cxx): the RTO, but no longer than its lifetime.
@@ -45,6 +50,7 @@ impl Fetcher {
     }
 
     /// When the timer next finds something. Scans that would find nothing are skipped.
+    #[inline(always)]
     pub(crate) fn scan_due(&self) -> Time {
         let Some(due) = self.first_timeout() else { return Time::NEVER };
         match self.scanned {
@@ -221,7 +227,7 @@ impl Fetcher {
 
     /// The segment to probe for now. It stays in flight, whatever the window: only the answer shows what was lost.
     pub(crate) fn next_probe(&mut self, now: Time) -> Option<u64> {
-        if !self.active || self.probe_at() > now || self.loss_due().is_some() {
+        if self.recovery.is_none() || !self.active || self.probe_at() > now || self.loss_due().is_some() {
             return None;
         }
         let segment = self.segments.oldest_outstanding()?;

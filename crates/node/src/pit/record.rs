@@ -46,10 +46,12 @@ impl InRecord {
     }
 
     /// The part of a size that a record can hold.
+    #[inline(always)]
     pub(super) fn counted(size: u32) -> u32 {
         size.min(u32::from(MARKED - 1))
     }
 
+    #[inline(always)]
     pub(super) fn of(packet: &Packet, face: FaceId, now: Time) -> InRecord {
         let size = InRecord::counted(packet.size) as u16;
         let marked = if packet.mark > 0 { MARKED } else { 0 };

@@ -28,6 +28,8 @@ pub(super) struct App {
     pub(super) node: u32,
     pub(super) face: u16,
     pub(super) source: u32,
+    /// When it is due in the schedule.
+    pub(super) scheduled: Time,
     start: Time,
     stop: Time,
     /// Whether its node works.
@@ -36,7 +38,7 @@ pub(super) struct App {
 
 impl App {
     pub(super) fn new(application: Application, node: u32, face: u16, start: Time, stop: Time) -> App {
-        App { application, node, face, source: 0, start, stop, paused: false }
+        App { application, node, face, source: 0, scheduled: Time::NEVER, start, stop, paused: false }
     }
 
     /// Stands for one that is in another process: it never acts.

@@ -105,6 +105,8 @@ impl<'n, 'o> Engine<'n, 'o> {
                 in_flight: 0,
                 peak_in_flight: 0,
                 hash: options.hash.then(EventHash::new),
+                observed: observer.watches(),
+                requests_observed: observer.watches_requests(),
                 observer,
                 tap: options.tap,
                 links: Vec::new(),
@@ -254,24 +256,17 @@ impl<'n, 'o> Engine<'n, 'o> {
         Ok(())
     }
 
-    /// Numbers the sources so that events of one instant and one rank come by destination, then link.
+    /// Numbers the sources so that events of one instant and one rank come by destination, then link. Directed links, from
+    /// which most events come, have the highest numbers, which are the fewest matches below the final.
     fn number_sources(&mut self) {
         let Self { process, control, sampler, .. } = self;
         let Process { net, places, apps, .. } = process;
-        let mut inward = vec![Vec::new(); places.len()];
-        for (directed_link, &DirectedLink { to, .. }) in net.topology.directed_links.iter().enumerate() {
-            inward[to as usize].push(directed_link as u32);
-        }
         let mut sources = vec![Source::Changes];
         for medium in 0..net.media.count() {
             net.media.set_source(medium, sources.len() as u32);
             sources.push(Source::Medium(medium as u32));
         }
         for (number, place) in places.iter_mut().enumerate() {
-            for &directed_link in &inward[number] {
-                net.links[directed_link as usize].source = sources.len() as u32;
-                sources.push(Source::DirectedLink(directed_link));
-            }
             place.source = sources.len() as u32;
             sources.push(Source::Node(number as u32));
             for local in &place.locals {
@@ -291,6 +286,12 @@ impl<'n, 'o> Engine<'n, 'o> {
         sources.push(Source::Control);
         sampler.source = sources.len() as u32;
         sources.push(Source::Sample);
+        let mut inward: Vec<u32> = (0..net.links.len() as u32).collect();
+        inward.sort_by_key(|&directed_link| net.topology.directed_links[directed_link as usize].to);
+        for directed_link in inward {
+            net.links[directed_link as usize].source = sources.len() as u32;
+            sources.push(Source::DirectedLink(directed_link));
+        }
         net.schedule = Tournament::new(sources.len());
         for (source, at) in starts {
             net.schedule.set(source, Due::new(at, EventRank::APPLICATION));

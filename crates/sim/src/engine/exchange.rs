@@ -4,7 +4,6 @@ use super::apps::App;
 use super::flows::FlowSet;
 use super::process::{EgressLink, KnownFields, Local, Net};
 use super::sink::Sink;
-use crate::schedule::{Due, EventRank, Schedule};
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::units::Time;
@@ -64,7 +63,7 @@ impl Applications<'_> {
                 }
                 here.receive(now, net, FaceId(app.face), &mut interest);
             }
-            net.schedule.set(app.source, Due::new(app.due().max(now), EventRank::APPLICATION));
+            net.schedule_app(now, app);
         }
     }
 

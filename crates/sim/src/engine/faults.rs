@@ -109,8 +109,8 @@ impl Engine<'_, '_> {
                 self.process.net.schedule.set(place.source, Due::new(place.due, EventRank::TIMEOUT));
             }
         }
-        for app in &self.process.apps {
-            self.process.net.schedule.set(app.source, Due::new(app.due(), EventRank::APPLICATION));
+        for app in &mut self.process.apps {
+            self.process.net.schedule_app(Time::ZERO, app);
         }
         self.process.net.schedule.set(0, Due::new(self.faults.due(), EventRank::CHANGE));
         self.process.net.schedule.set(self.sampler.source, Due::new(self.sampler.due(), EventRank::SAMPLE));
@@ -286,10 +286,7 @@ impl Engine<'_, '_> {
                 let app = &mut self.process.apps[app as usize];
                 app.pause(false);
                 // Timers that ran out meanwhile are due now, not in the past.
-                self.process
-                    .net
-                    .schedule
-                    .set(app.source, Due::new(app.due().max(self.process.now), EventRank::APPLICATION));
+                self.process.net.schedule_app(self.process.now, app);
             }
         }
         self.availability().nodes[number as usize] = true;

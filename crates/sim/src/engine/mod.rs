@@ -19,7 +19,7 @@ mod sink;
 use crate::network::{Network, NetworkError};
 use crate::observer::{DirectedLinkId, NodeId, Observer};
 use crate::outcome::Outcome;
-use crate::schedule::Schedule;
+use crate::schedule::{Due, Schedule};
 use faults::Faults;
 pub use keeping::Keeper;
 use ndnweir_core::packet::Packet;
@@ -198,7 +198,8 @@ impl Engine<'_, '_> {
         if self.threads.are_forced() && self.run_divided(end, &mut tell) {
             return;
         }
-        while let Some(source) = self.next_until(end) {
+        let last = Due::last(end);
+        while let Some(source) = self.next_until(last) {
             if self.process.events & self.between_pauses == 0 {
                 if self.wants_threads() {
                     // They take the event at hand themselves.
@@ -218,15 +219,14 @@ impl Engine<'_, '_> {
         self.process.now = end;
     }
 
-    /// The source of the next event, which is counted and is now; none if that is after the end.
+    /// The source of the next event, which is counted and is now; none if that is after the last.
     #[inline(always)]
-    fn next_until(&mut self, end: Time) -> Option<u32> {
+    fn next_until(&mut self, last: Due) -> Option<u32> {
         let (due, source) = self.process.net.schedule.next();
-        let at = due.at();
-        if at > end || at == Time::NEVER {
+        if due > last {
             return None;
         }
-        self.process.now = at;
+        self.process.now = due.at();
         self.process.events += 1;
         Some(source)
     }

@@ -210,6 +210,16 @@ impl<S: Sink> Net<S> {
         }
     }
 
+    /// Schedules an application's next timeout, which is now if it should have been before.
+    #[inline(always)]
+    pub(super) fn schedule_app(&mut self, now: Time, app: &mut App) {
+        let next = app.due().max(now);
+        if next != app.scheduled {
+            app.scheduled = next;
+            self.schedule.set(app.source, Due::new(next, EventRank::APPLICATION));
+        }
+    }
+
     /// A fragment, or other traffic than NDN, arrives at a node. Whether there is a packet for it, which replaces the
     /// fragment.
     #[inline(never)]

@@ -61,6 +61,11 @@ pub(super) struct Alone<'n, 'o> {
     pub(super) hash: Option<EventHash>,
     #[state(skip)]
     pub(super) observer: &'n mut dyn Observer,
+    /// See [`Observer::watches`] and [`Observer::watches_requests`].
+    #[state(skip)]
+    pub(super) observed: bool,
+    #[state(skip)]
+    pub(super) requests_observed: bool,
     #[state(skip)]
     pub(super) tap: Option<&'o mut dyn PacketTap>,
     #[state(skip)]
@@ -127,19 +132,15 @@ impl Sink for Alone<'_, '_> {
 
     #[inline(always)]
     fn requested(&mut self, now: Time, consumer: u32, interest: &Packet) {
-        self.observer.requested(now, ConsumerId(consumer), interest);
+        if self.requests_observed {
+            self.observer.requested(now, ConsumerId(consumer), interest);
+        }
     }
 
-    #[inline]
+    #[inline(always)]
     fn delivered(&mut self, now: Time, consumer: u32, path: u32, arrival: Arrival) {
-        let path = self.paths.number(path);
-        let delivery = Delivery { at: now, consumer: ConsumerId(consumer), path: PathId(path), arrival };
-        if self.with_paths && self.paths.links_if_new(path, &mut self.links) {
-            self.observer.path(delivery.path, &self.links);
-        }
-        self.observer.delivered(&delivery);
-        if delivery.arrival.completed {
-            self.observer.completed(delivery.at, delivery.consumer);
+        if self.observed | self.with_paths {
+            self.tell_delivery(now, consumer, path, arrival);
         }
     }
 
@@ -149,5 +150,20 @@ impl Sink for Alone<'_, '_> {
 
     fn recorded(&mut self, node: u32, id: u64, event: &TraceEvent) {
         self.observer.scheme_event(event.at, NodeId(node), event.key, id, event.value);
+    }
+}
+
+impl Alone<'_, '_> {
+    #[inline(never)]
+    fn tell_delivery(&mut self, now: Time, consumer: u32, path: u32, arrival: Arrival) {
+        let path = self.paths.number(path);
+        let delivery = Delivery { at: now, consumer: ConsumerId(consumer), path: PathId(path), arrival };
+        if self.with_paths && self.paths.links_if_new(path, &mut self.links) {
+            self.observer.path(delivery.path, &self.links);
+        }
+        self.observer.delivered(&delivery);
+        if delivery.arrival.completed {
+            self.observer.completed(delivery.at, delivery.consumer);
+        }
     }
 }

@@ -50,6 +50,11 @@ impl Due {
         if at.nanos() >> 48 == 0 { Due(at.nanos() << 16 | rank.0 as u64) } else { Due::NEVER }
     }
 
+    /// The last that an event at an instant can have.
+    pub fn last(at: Time) -> Due {
+        Due::new(at, EventRank::SAMPLE).min(Due(u64::MAX - 1))
+    }
+
     /// The instant.
     #[inline]
     pub fn at(self) -> Time {

@@ -29,27 +29,38 @@ impl Match {
     }
 }
 
-/// A complete tree of matches, from the final down, level by level: the winners of matches `4 m + 1` to `4 m + 4` meet
-/// in match `m`, and all sources play in the lowest level.
+/// A tree of matches: the winners of matches `4 m + 1` to `4 m + 4` meet in match `m`, and sources have the seats that are
+/// left. Where these are of two levels, sources of high numbers have those of the upper, and one match less to be played.
 #[derive(Clone, Debug, ndnweir_state::Value)]
 pub struct Tournament {
     matches: Vec<Match>,
-    /// The seat of source 0, counted over all matches.
+    /// The seat of source 0, counted over all matches: the first of the lower level.
     lowest: usize,
+    /// What the number of a source of the upper level is added to for its seat; perhaps below zero.
+    upper: usize,
+    /// How many sources sit in the lower level.
+    low: u32,
     champion: (Due, u32),
 }
 
 impl Tournament {
     /// Sets the next event of the source that [`Schedule::next`] names: every match of it changes.
-    #[inline]
+    #[inline(always)]
     pub fn postpone(&mut self, due: Due) {
         let mut player = (due, self.champion.1);
-        let mut seat = self.lowest + player.1 as usize;
+        let mut seat = self.seat(player.1);
         while seat >= PLAYERS {
             player = self.replay(seat, player);
             seat = seat / PLAYERS - 1;
         }
         self.champion = self.replay(seat, player);
+    }
+
+    /// Sources from the left of the tree to its right, so that of equals the lowest number wins.
+    #[inline(always)]
+    fn seat(&self, source: u32) -> usize {
+        let first = if source < self.low { self.lowest } else { self.upper };
+        first.wrapping_add(source as usize)
     }
 
     /// Seats a player and gives the winner of its match.
@@ -64,24 +75,31 @@ impl Tournament {
 
 impl Schedule for Tournament {
     fn new(sources: usize) -> Tournament {
-        let (mut above, mut level) = (0, 1);
-        while level * PLAYERS < sources {
-            above += level;
+        // Every match but the final takes a seat.
+        let count = sources.saturating_sub(1).div_ceil(PLAYERS - 1).max(1);
+        let (mut lowest, mut level) = (0, PLAYERS);
+        while lowest + level < count * PLAYERS {
+            lowest += level;
             level *= PLAYERS;
         }
-        let lowest = above * PLAYERS;
-        let total = above + sources.div_ceil(PLAYERS).max(1);
-        let mut matches = vec![Match::EMPTY; total];
-        for source in 0..sources {
-            let seat = lowest + source;
-            matches[seat / PLAYERS].source[seat % PLAYERS] = source as u32;
+        let low = sources.min(count * PLAYERS - lowest);
+        let mut tournament = Tournament {
+            matches: vec![Match::EMPTY; count],
+            lowest,
+            upper: (count - 1).wrapping_sub(low),
+            low: low as u32,
+            champion: (Due::NEVER, 0),
+        };
+        for source in 0..sources as u32 {
+            let seat = tournament.seat(source);
+            tournament.matches[seat / PLAYERS].source[seat % PLAYERS] = source;
         }
-        Tournament { matches, lowest, champion: (Due::NEVER, 0) }
+        tournament
     }
 
     #[inline]
     fn set(&mut self, source: u32, due: Due) {
-        let mut seat = self.lowest + source as usize;
+        let mut seat = self.seat(source);
         let mut player = (due, source);
         loop {
             let played = &self.matches[seat / PLAYERS];
@@ -101,7 +119,7 @@ impl Schedule for Tournament {
     }
 
     fn get(&self, source: u32) -> Due {
-        let seat = self.lowest + source as usize;
+        let seat = self.seat(source);
         self.matches[seat / PLAYERS].due[seat % PLAYERS]
     }
 

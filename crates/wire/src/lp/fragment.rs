@@ -76,11 +76,12 @@ impl Fragmenter {
     /// # Errors
     /// [`FragmentError`].
     pub fn cut(&mut self, header: &LpHeader, len: usize, spare: usize) -> Result<Cut, FragmentError> {
-        let mut first = header.clone();
-        first.sequence = None;
-        first.frag_index = None;
-        first.frag_count = None;
-        let fields = first.encode(None).len() + spare;
+        let fields = if header.sequence.or(header.frag_index).or(header.frag_count).is_none() {
+            header.encode(None).len() + spare
+        } else {
+            let first = LpHeader { sequence: None, frag_index: None, frag_count: None, ..header.clone() };
+            first.encode(None).len() + spare
+        };
         // Outer head, Sequence, FragIndex, FragCount and the head of Fragment at their longest.
         let head = 2 + tlv::var_number_len(self.mtu as u64);
         let single = head + tlv::element_len(types::SEQUENCE, 8) + head;

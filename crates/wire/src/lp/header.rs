@@ -91,13 +91,19 @@ impl LpHeader {
 
     /// As [`Self::encode`], appending to `out`.
     pub fn encode_into(&self, fragment: Option<&[u8]>, out: &mut Vec<u8>) {
-        let start = out.len();
-        self.write_fields(out);
-        let fields = out.len() - start;
         let fragment_len = fragment.map_or(0, |f| tlv::element_len(types::FRAGMENT, f.len()));
-        // Only the few header bytes move when the outer head is put before them.
-        let (head, used) = tlv::head_bytes(types::LP_PACKET, fields + fragment_len);
-        out.splice(start..start, head.into_iter().take(used));
+        let start = out.len();
+        // The outer head as if there were no fields; where they make it longer, they are moved.
+        let (head, guessed) = tlv::head_bytes(types::LP_PACKET, fragment_len);
+        out.extend_from_slice(&head[..guessed]);
+        let fields_start = out.len();
+        self.write_fields(out);
+        let (head, used) = tlv::head_bytes(types::LP_PACKET, fragment_len + (out.len() - fields_start));
+        if used == guessed {
+            out[start..fields_start].copy_from_slice(&head[..used]);
+        } else {
+            out.splice(start..fields_start, head.into_iter().take(used));
+        }
         if let Some(fragment) = fragment {
             tlv::write_element(out, types::FRAGMENT, fragment);
         }

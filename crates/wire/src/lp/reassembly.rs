@@ -100,35 +100,76 @@ type Key = (u64, u64);
 #[derive(Debug)]
 struct Partial {
     arrival: u64,
-    deadline: Duration,
     header: Option<LpHeader>,
     congestion_mark: Option<u64>,
     link_retransmitted: bool,
-    parts: Vec<Option<Box<[u8]>>>,
-    received: usize,
-    bytes: usize,
+    /// Number of fragments.
+    count: usize,
+    /// The fragments below `joined`, one after the other: most arrive in order.
+    whole: Vec<u8>,
+    joined: usize,
+    /// Those that came before their turn, by place; empty if none did.
+    ahead: Vec<Option<Box<[u8]>>>,
+    /// Bytes of those.
+    ahead_bytes: usize,
     header_bytes: usize,
 }
 
 impl Partial {
-    fn new(arrival: u64, deadline: Duration, count: usize) -> Self {
-        let parts = vec![None; count];
-        let (header, congestion_mark, link_retransmitted) = (None, None, false);
+    fn new(arrival: u64, count: usize) -> Self {
         Self {
             arrival,
-            deadline,
-            header,
-            congestion_mark,
-            link_retransmitted,
-            parts,
-            received: 0,
-            bytes: 0,
+            header: None,
+            congestion_mark: None,
+            link_retransmitted: false,
+            count,
+            whole: Vec::new(),
+            joined: 0,
+            ahead: Vec::new(),
+            ahead_bytes: 0,
             header_bytes: 0,
         }
     }
 
+    /// Bytes of the fragments that are here.
+    fn bytes(&self) -> usize {
+        self.whole.len() + self.ahead_bytes
+    }
+
+    /// Whether a fragment is here.
+    fn has(&self, index: usize) -> bool {
+        index < self.joined || self.ahead.get(index).is_some_and(Option::is_some)
+    }
+
+    /// Takes a fragment that is not here; if it is the next, with memory for `reserve` bytes.
+    fn put(&mut self, index: usize, fragment: &[u8], reserve: usize) {
+        if index != self.joined {
+            self.ahead.resize(self.count, None);
+            if let Some(slot) = self.ahead.get_mut(index) {
+                *slot = Some(fragment.into());
+                self.ahead_bytes += fragment.len();
+            }
+            return;
+        }
+        // No more than is counted: exact.
+        self.whole.reserve_exact(reserve);
+        self.whole.extend_from_slice(fragment);
+        self.joined += 1;
+        while let Some(part) = self.ahead.get_mut(self.joined).and_then(Option::take) {
+            self.whole.reserve_exact(part.len());
+            self.whole.extend_from_slice(&part);
+            self.ahead_bytes -= part.len();
+            self.joined += 1;
+        }
+    }
+
+    /// How much memory a fragment takes that is not here.
+    fn growth(&self, index: usize, len: usize) -> usize {
+        if index == self.joined { (self.whole.len() + len).saturating_sub(self.whole.capacity()) } else { len }
+    }
+
     fn cost(&self) -> usize {
-        self.bytes + self.header_bytes + cost_of_parts(self.parts.len())
+        self.whole.capacity() + self.ahead_bytes + self.header_bytes + cost_of_parts(self.count)
     }
 }
 
@@ -156,8 +197,8 @@ fn cost_of_header(packet: &LpPacketView<'_>) -> usize {
 pub struct Reassembler {
     config: ReassemblerConfig,
     partials: BTreeMap<Key, Partial>,
-    /// By arrival of the first fragment, which is also the order of deadlines.
-    by_age: BTreeMap<u64, Key>,
+    /// By arrival of the first fragment, with deadlines, which are in the same order.
+    by_age: BTreeMap<u64, (Key, Duration)>,
     arrivals: u64,
     bytes: usize,
     stats: ReassemblyStats,
@@ -209,8 +250,7 @@ impl Reassembler {
     /// When [`Self::expire`] next has something to do; `None` when nothing is incomplete.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Duration> {
-        let (_, key) = self.by_age.first_key_value()?;
-        self.partials.get(key).map(|p| p.deadline)
+        self.by_age.first_key_value().map(|(_, &(_, deadline))| deadline)
     }
 
     /// Gives up the incomplete packets whose deadline has passed by `now`, and returns how many.
@@ -284,38 +324,40 @@ impl Reassembler {
         // Both are below the bound just checked.
         let (index, count) = (index as usize, count as usize);
 
-        let (known_bytes, known_cost) = match self.partials.get(&key) {
-            Some(partial) if partial.parts.len() != count => {
+        let (known_bytes, known_cost, growth) = match self.partials.get(&key) {
+            Some(partial) if partial.count != count => {
                 self.abandon(key);
                 return Err(ReassemblyError::CountMismatch);
             }
-            Some(partial) if partial.parts.get(index).is_some_and(Option::is_some) => {
+            Some(partial) if partial.has(index) => {
                 return Err(ReassemblyError::Duplicate);
             }
-            Some(partial) => (partial.bytes, partial.cost()),
-            None => (0, 0),
+            Some(partial) => (partial.bytes(), partial.cost(), partial.growth(index, fragment.len())),
+            None => (0, 0, fragment.len()),
         };
         let header_bytes = if index == 0 { cost_of_header(packet) } else { 0 };
-        let cost = known_cost.max(cost_of_parts(count)) + header_bytes + fragment.len();
+        let cost_with = |bytes: usize| known_cost.max(cost_of_parts(count)) + header_bytes + bytes;
+        // With the first there is memory for all, where there is as much: others are as long or little longer.
+        let all = (count * fragment.len()).min(self.config.max_packet).max(fragment.len());
+        let takes_all = index == 0 && cost_with(all) <= self.config.max_bytes;
+        let (growth, reserve) = if takes_all { (all, all) } else { (growth, fragment.len()) };
+        let cost = cost_with(growth);
         if known_bytes.saturating_add(fragment.len()) > self.config.max_packet || cost > self.config.max_bytes {
             self.abandon(key);
             return Err(ReassemblyError::TooLarge);
         }
-        self.make_room(key, cost - known_cost);
+        self.make_room(key, known_cost == 0, cost - known_cost);
         let partial = self.entry(now, key, count);
-        partial.received += 1;
-        partial.bytes += fragment.len();
+        let before = partial.cost();
         partial.congestion_mark = partial.congestion_mark.max(packet.congestion_mark);
         partial.link_retransmitted |= again;
         if index == 0 {
             partial.header = Some(packet.to_header());
             partial.header_bytes = header_bytes;
         }
-        if let Some(slot) = partial.parts.get_mut(index) {
-            *slot = Some(fragment.into());
-        }
-        let complete = partial.received == count;
-        self.bytes += fragment.len() + header_bytes;
+        partial.put(index, fragment, reserve);
+        let (after, complete) = (partial.cost(), partial.joined == count);
+        self.bytes = self.bytes + after - before;
         Ok(if complete { self.complete(key) } else { None })
     }
 
@@ -324,15 +366,15 @@ impl Reassembler {
         self.partials.entry(key).or_insert_with(|| {
             let arrival = self.arrivals;
             self.arrivals += 1;
-            self.by_age.insert(arrival, key);
+            self.by_age.insert(arrival, (key, deadline));
             self.bytes += cost_of_parts(count);
-            Partial::new(arrival, deadline, count)
+            Partial::new(arrival, count)
         })
     }
 
     /// Drops the oldest packets other than `key` until `more` bytes, and `key` itself, fit.
-    fn make_room(&mut self, key: Key, more: usize) {
-        let new = usize::from(!self.partials.contains_key(&key));
+    fn make_room(&mut self, key: Key, is_new: bool, more: usize) {
+        let new = usize::from(is_new);
         while self.bytes + more > self.config.max_bytes || self.partials.len() + new > self.config.max_partials.max(1) {
             if !self.remove_oldest_except(Some(key)) {
                 break;
@@ -342,8 +384,8 @@ impl Reassembler {
     }
 
     fn remove_oldest_except(&mut self, keep: Option<Key>) -> bool {
-        let oldest = self.by_age.values().find(|k| Some(**k) != keep).copied();
-        oldest.is_some_and(|key| self.remove(key).is_some())
+        let oldest = self.by_age.values().find(|(key, _)| Some(*key) != keep).copied();
+        oldest.is_some_and(|(key, _)| self.remove(key).is_some())
     }
 
     fn abandon(&mut self, key: Key) {
@@ -362,15 +404,11 @@ impl Reassembler {
     fn complete<'a>(&mut self, key: Key) -> Option<Reassembled<'a>> {
         let partial = self.remove(key)?;
         self.stats.reassembled += 1;
-        let mut packet = Vec::with_capacity(partial.bytes);
-        for part in partial.parts.iter().flatten() {
-            packet.extend_from_slice(part);
-        }
         let mut header = partial.header.unwrap_or_default();
         header.sequence = None;
         header.frag_index = None;
         header.frag_count = None;
         header.congestion_mark = partial.congestion_mark;
-        Some(Reassembled { packet: packet.into(), header, link_retransmitted: partial.link_retransmitted })
+        Some(Reassembled { packet: partial.whole.into(), header, link_retransmitted: partial.link_retransmitted })
     }
 }

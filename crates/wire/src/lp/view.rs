@@ -47,6 +47,7 @@ impl<'a> LpPacketView<'a> {
         }
     }
 
+    #[inline(always)]
     fn from_element(packet: &Element<'a>) -> DecodeResult<Self> {
         let mut view = Self { fields: packet.value, ..Self::default() };
         let mut reader = packet.nested();
@@ -68,6 +69,7 @@ impl<'a> LpPacketView<'a> {
         Ok(view)
     }
 
+    #[inline(always)]
     fn set(&mut self, e: &Element<'a>) -> DecodeResult<()> {
         match e.typ {
             types::FRAGMENT => {

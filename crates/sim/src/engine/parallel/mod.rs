@@ -173,7 +173,7 @@ impl Engine<'_, '_> {
                 let (worked, windows) = (self.process.events - events, self.threads.windows - windows);
                 let pays = worked >= windows * fewest && worked >= 4 * self.process.sources.len() as u64;
                 // The event that concerns all, and others of its instant that do.
-                let Some(source) = self.next_until(end) else { return false };
+                let Some(source) = self.next_until(Due::last(end)) else { return false };
                 self.handle(source);
                 if !pays && !self.threads.forced {
                     self.lose_patience();
