@@ -15,7 +15,7 @@ use crate::error::SchemeError;
 use crate::fields::{Field, Fields, Slot};
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::{NackReason, Packet};
-use crate::shared::explicit::{NO_PACE, of_field, round_trip_of_field, to_field};
+use crate::shared::explicit::{NO_PACE, round_trip_of_field, to_field};
 use crate::shared::longer_way;
 use crate::shared::suppression::{Suppression, SuppressionParams};
 use crate::shared::weir::{self, Slots};

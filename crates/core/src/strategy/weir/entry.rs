@@ -52,7 +52,7 @@ pub(super) struct Hop {
     pub(super) seen: Time,
     /// When an Interest went there first, and last.
     pub(super) tried: Option<Time>,
-    asked: Option<Time>,
+    pub(super) asked: Option<Time>,
     /// The mean round trip.
     pub(super) srtt: Option<Duration>,
 }
