@@ -7,7 +7,7 @@
 mod entry;
 
 use super::shares::cheapest;
-use super::{Arrival, DataReturn, ForwardingDecision, InterestArrival, NextHop, OutRecord, Strategy, TimeoutEvent};
+use super::{Arrival, DataReturn, ForwardingDecision, InterestArrival, NextHop, Strategy, TimeoutEvent};
 use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;

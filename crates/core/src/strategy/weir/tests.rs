@@ -1,3 +1,4 @@
+use super::super::OutRecord;
 use super::super::harness::Bench;
 use super::*;
 use crate::fields::Fields;
