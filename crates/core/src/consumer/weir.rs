@@ -96,8 +96,8 @@ pub struct Weir {
     /// When the last Data came, and the last level.
     last: Time,
     told: Time,
-    /// When the first level came.
-    began: Option<Time>,
+    /// When the first level came, and the round trip then: of several ways that of the shortest, as a rule.
+    began: Option<(Time, Duration)>,
     /// The window after a silence, which each Data lets grow by one until levels limit.
     restart: Option<f64>,
     /// When that silence was noticed.
@@ -170,11 +170,11 @@ impl Component for Weir {
 
 impl Weir {
     fn follow(&mut self, level: f64, since: f64, ctx: &mut Ctx<'_>) {
-        let began = *self.began.get_or_insert(ctx.now);
+        let (began, first_rtt) = *self.began.get_or_insert((ctx.now, self.srtt));
         let next = match self.sender.rate() {
             None => level,
             // Others that begin at the same time are counted one by one.
-            Some(pace) if level < pace && ctx.now.since(began) < self.srtt * BEGINNING => level,
+            Some(pace) if level < pace && ctx.now.since(began) < first_rtt * BEGINNING => level,
             Some(pace) => {
                 let gain = since / (since + self.srtt.secs().max(0.001));
                 pace + gain * (level.min(MOST_RISE * pace) - pace)
@@ -186,7 +186,7 @@ impl Weir {
 
     /// What levels allow, in segments; none without one.
     fn allowed(&self) -> Option<f64> {
-        let is_counted = self.began.is_some_and(|began| self.told.since(began) > COUNTED);
+        let is_counted = self.began.is_some_and(|(began, _)| self.told.since(began) > COUNTED);
         let time = if is_counted { self.srtt.max(SLOT) } else { self.srtt };
         let product = self.sender.rate()? * time.secs() / (8.0 * self.sender.size());
         // Answers that do not come must not pile up Interests.
@@ -217,7 +217,7 @@ impl Weir {
     fn limit(&self, now: Time) -> f64 {
         let limit = BURST * self.window_rate();
         match self.sender.rate().zip(self.began) {
-            Some((pace, began)) if now.since(began) < self.srtt && !self.is_short(pace) => limit.min(FIRST * pace),
+            Some((pace, (began, _))) if now.since(began) < self.srtt && !self.is_short(pace) => limit.min(FIRST * pace),
             _ => limit,
         }
     }

@@ -18,6 +18,9 @@ const SLACK: Duration = Duration::from_millis(1);
 /// The part of its rate that a sender keeps without any answer.
 const QUIETEST: f64 = 1.0 / 1024.0;
 
+/// What a consumer states that knows no level yet, in bit/s: the least that a field says.
+pub const NO_PACE: f64 = 1000.0;
+
 /// A rate in bit/s as a field: whole kbit/s, at least 1.
 pub fn to_field(bps: f64) -> u32 {
     ((bps / 1000.0) as u32).max(1)

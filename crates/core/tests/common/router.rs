@@ -42,7 +42,7 @@ pub fn assert_deterministic(infos: &[Info], run: Run) {
 
 /// Parameters that need paces which belong to the link's traffic, more Interests on their way than the workload has, or a
 /// planner; the component's own tests show their effect.
-const SHOWN_BY_OWN_TESTS: [&str; 10] = [
+const SHOWN_BY_OWN_TESTS: [&str; 11] = [
     "overflow: growth",
     "overflow: most",
     "overflow: patience",
@@ -52,6 +52,7 @@ const SHOWN_BY_OWN_TESTS: [&str; 10] = [
     "weir: growth",
     "weir: least",
     "weir: reports",
+    "weir: smoothing",
     "weir: tolerance",
 ];
 

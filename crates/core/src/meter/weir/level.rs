@@ -6,6 +6,7 @@ use super::Params;
 use super::flow_set::FlowSet;
 use super::parts::Parts;
 use crate::ids::FlowId;
+use crate::shared::explicit::NO_PACE;
 pub(super) use counting::Said;
 
 /// Seconds of a round trip before one is known.
@@ -18,8 +19,6 @@ const LONGEST_RTT: f64 = 10.0;
 const MOST: f64 = 100.0;
 /// Spare capacity counts as at most this multiple of the load.
 const MOST_FREE: f64 = 8.0;
-/// What a consumer states that knows no level yet, in bit/s: the least that a field says.
-pub(super) const NO_PACE: f64 = 1000.0;
 /// A flow that states a pace counts until it has been silent for one to two times as long as these bits take at the
 /// level, some six Data: who is slower than the level counts by its rate, and is seen as often.
 const SILENT_BITS: f64 = 50e3;
@@ -52,6 +51,11 @@ const FEW_PACKETS: f64 = 50.0;
 const FEW_BITS_OF_FLOW: f64 = 20e3;
 /// But of no more than so many s, the gap of Data at the lowest pace that counts.
 const LONGEST_TIME: f64 = 4.0;
+/// On a link that had no flows until less than so many s ago there is nothing yet that `smoothing` could hold steady, and
+/// counts are to come from 1, a newcomer, to the part that passes. Fitted, with the next, among 0.3, 0.5 and 1.
+const YOUNG: f64 = 0.5;
+/// How many slots take its place there, among 0, 1 and 2.
+const SLOTS_WHILE_YOUNG: f64 = 2.0;
 /// A slot's mean changes its time constant at most to this part of the constant.
 const LEAST_TIME: f64 = 1e-3;
 
@@ -102,6 +106,8 @@ pub(super) struct Level {
     /// Bits of the packet that a bit is in, the mean over so many bits of late.
     size: f64,
     sized: f64,
+    /// For how many s there have been flows.
+    age: f64,
     /// Bits offered up to the last slot.
     offered: u64,
     slot: Slot,
@@ -157,6 +163,7 @@ impl Level {
             interest: 0.0,
             size: FEW_BITS / FEW_PACKETS,
             sized: 0.0,
+            age: 0.0,
             offered,
             slot,
             recorded: 0.0,
@@ -247,7 +254,8 @@ impl Level {
     /// The time constant of what is counted, in s.
     fn time(&self, capacity: f64, params: &Params) -> f64 {
         let few = FEW_BITS.min(FEW_PACKETS * self.size);
-        let least = params.smoothing.secs().max(few / capacity).max(self.own_time());
+        let smoothing = if self.age < YOUNG { SLOTS_WHILE_YOUNG * params.slot.secs() } else { params.smoothing.secs() };
+        let least = smoothing.max(few / capacity).max(self.own_time());
         least.max(self.rtt * params.round_trips).max(LEAST_TIME)
     }
 
@@ -281,6 +289,7 @@ impl Level {
             let gain = (slot.bits / self.sized).min(1.0);
             self.size += gain * (slot.squares / slot.bits - self.size);
         }
+        self.age = if self.stated.count() + self.newcomers.count() > 0.0 { self.age + elapsed } else { 0.0 };
         let time = self.time(capacity, params);
         // What a newcomer sends is counted a round trip later, and then within a time constant.
         let unseen = 2.0 * if self.is_timed { time } else { time.max(FARTHEST) };

@@ -1,3 +1,4 @@
+use super::super::OutRecord;
 use super::super::harness::Bench;
 use super::*;
 use crate::fields::Fields;
@@ -17,6 +18,12 @@ fn data(bench: &mut Bench<Weir>, ms: u64, face: u16, level: u32, soft: u32) {
     packet.fields.set(bench.strategy.slots.rate, level);
     packet.fields.set(bench.strategy.slots.soft, soft);
     bench.data_with(ms, FaceId(face), &packet, false, &Fields::default());
+}
+
+/// Shares moved last at 0 ms, and no first level has moved them.
+fn rested(bench: &mut Bench<Weir>) {
+    let entry = &mut bench.strategy.prefixes[0];
+    (entry.begun, entry.changed) = (None, Time::ZERO);
 }
 
 fn near(shares: &[f64], wanted: [f64; 2]) -> bool {
@@ -45,7 +52,8 @@ fn shares_move_towards_the_higher_level() {
     let mut bench = bench();
     data(&mut bench, 10, 1, 1000, 1000);
     assert!(near(&bench.shares(), [1.0 / 1.01, 0.01 / 1.01]), "the second has not told its level");
-    bench.strategy.prefixes[0].changed = Time::ZERO;
+    data(&mut bench, 50, 2, 3000, 3000);
+    rested(&mut bench);
     data(&mut bench, 50, 2, 3000, 3000);
     let (first, second) = (libm::exp(-0.0078738), 0.03 * libm::exp(0.25));
     let shares = bench.shares();
@@ -63,7 +71,8 @@ fn shares_move_towards_the_higher_level() {
 fn shares_move_as_slowly_as_the_longest_way_answers() {
     let mut bench = bench();
     data(&mut bench, 10, 1, 1000, 1000);
-    bench.strategy.prefixes[0].changed = Time::ZERO;
+    data(&mut bench, 50, 2, 3000, 3000);
+    rested(&mut bench);
     let hop = &mut bench.strategy.prefixes[0].hops[1];
     (hop.asked, hop.srtt) = (Some(Time::ZERO), Some(Duration::from_millis(50)));
     data(&mut bench, 50, 2, 3000, 3000);
@@ -153,6 +162,82 @@ fn the_first_levels_set_shares_at_once() {
     data(&mut bench, 10, 1, 100, 100);
     data(&mut bench, 10, 2, 100_000, 100_000);
     assert!(near(&bench.shares(), [1.0 / 17.0, 16.0 / 17.0]), "no more than sixteenfold: {:?}", bench.shares());
+}
+
+/// The pace that an Interest to the next hop in turn would state, if not its own.
+fn stated(bench: &mut Bench<Weir>) -> (u16, Option<u32>) {
+    let choice = bench.choice(0, 0, Arrival::New, &[]);
+    let rate = bench.strategy.slots.rate;
+    let mut packet = Packet { kind: Kind::Interest, ..Packet::default() };
+    packet.fields.set(rate, 60_000);
+    (choice.copies()[0].face.0, choice.stamped(&packet).map(|packet| packet.fields.get(rate)))
+}
+
+// Shares 1/1.5 and 0.5/1.5: the second next hop has its turn second.
+#[test]
+fn the_first_interest_to_a_next_hop_states_no_pace_and_others_keep_theirs() {
+    let mut bench: Bench<Weir> = Bench::new(&json!({ "first-share": 0.5 }), &[(1, 1), (2, 2)]);
+    let said: Vec<_> = (0..4).map(|_| stated(&mut bench)).collect();
+    assert_eq!(said, [(1, Some(1)), (2, Some(1)), (1, None), (1, None)]);
+}
+
+// Ten flows begin at once: the first next hop tells the first of them 60 Mbit/s and, 40 ms later, 6 each. The second tells
+// the first of them 20, which is a third of what the first told, and not three times as much as now. Two seconds later it
+// is what is told at that time that counts.
+#[test]
+fn of_next_hops_that_begin_together_the_first_levels_are_compared() {
+    for (at, wanted) in [(60, 0.75), (2000, 0.23)] {
+        let mut bench: Bench<Weir> = Bench::new(&json!({}), &[(1, 1), (2, 1)]);
+        data(&mut bench, 10, 1, 60_000, 60_000);
+        for ms in (11..at).step_by(1) {
+            data(&mut bench, ms, 1, 6000, 6000);
+        }
+        data(&mut bench, at, 2, 20_000, 20_000);
+        assert!((bench.shares()[0] - wanted).abs() < 0.005, "{at}: {:?}", bench.shares());
+    }
+}
+
+// The reaction is 100 ms, without round trips. After first levels of 3 and 1 the second still tells less than the first.
+#[test]
+fn after_a_first_level_shares_rest_for_a_reaction() {
+    let mut bench: Bench<Weir> = Bench::new(&json!({ "reaction": "100ms" }), &[(1, 1), (2, 1)]);
+    data(&mut bench, 10, 1, 3000, 3000);
+    let shares = [20, 60, 119, 130, 180].map(|ms| {
+        data(&mut bench, ms, 2, 1000, 1000);
+        bench.shares()[0]
+    });
+    assert_eq!(shares[..3], [0.75; 3]);
+    assert!(shares[3] > 0.75 && shares[4] > shares[3], "{shares:?}");
+}
+
+// The second next hop was asked at 0 ms. Until it answers it takes at least twice as long as that is ago, so that nothing
+// that went there is taken for lost; after 300 ms it is not waited for.
+#[test]
+fn a_next_hop_that_has_not_answered_yet_counts_as_twice_as_long_as_it_has_taken() {
+    use super::super::harness::sent;
+    let mut bench: Bench<Weir> = Bench::new(&json!({}), &[(1, 1), (2, 1)]);
+    assert_eq!((bench.interest(0, 0, Arrival::New, &[]), bench.interest(0, 0, Arrival::New, &[])), (vec![1], vec![2]));
+    let longer = [(10, 10), (40, 70), (299, 588), (300, 0)].map(|(ms, wanted)| {
+        bench.data_at(ms, 1, &[sent(1, ms - 10)]);
+        (bench.strategy.prefixes[0].longer.nanos() / 1_000_000, wanted)
+    });
+    assert!(longer.iter().all(|(longer, wanted)| longer == wanted), "{longer:?}");
+}
+
+// What was sent to the long way at 0 ms was sent to the other meanwhile, which answered.
+#[test]
+fn a_late_data_tells_the_first_level_of_a_way_that_was_asked_and_how_long_it_takes() {
+    let mut bench: Bench<Weir> = Bench::new(&json!({}), &[(1, 1), (2, 1)]);
+    let mut late = Packet { kind: Kind::Data, ..Packet::default() };
+    late.fields.set(bench.strategy.slots.rate, 20_000);
+    data(&mut bench, 10, 1, 60_000, 60_000);
+    bench.late(60, 2, &late);
+    assert_eq!(bench.shares(), [0.5, 0.5], "nothing was asked there");
+    bench.interest(0, 0, Arrival::New, &[]);
+    bench.interest(0, 0, Arrival::New, &[]);
+    bench.late(63, 2, &late);
+    assert!(near(&bench.shares(), [0.75, 0.25]), "{:?}", bench.shares());
+    assert_eq!(bench.strategy.prefixes[0].hops[1].srtt, Some(Duration::from_millis(63)));
 }
 
 // Two seconds between two Data are 20 reactions of 100 ms; four of these count. Equal shares, levels 1000 and 3000, cut at

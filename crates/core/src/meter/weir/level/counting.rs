@@ -1,7 +1,8 @@
 //! What packets add to the counts of a link: flows that are here, that begin and that end.
 
-use super::{LONGEST_RTT, Level, NO_PACE};
+use super::{LONGEST_RTT, Level};
 use crate::ids::FlowId;
+use crate::shared::explicit::NO_PACE;
 
 /// A flow that ends lets the level rise at once to at most this multiple of itself.
 const MOST_RISE: f64 = 2.0;

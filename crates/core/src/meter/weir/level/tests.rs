@@ -7,6 +7,11 @@ fn said(pace: Option<f64>, rtt: f64) -> Said {
     Said { pace, rtt, left: None }
 }
 
+/// A link that has had flows for long.
+fn settled() -> Level {
+    Level { age: 60.0, ..Level::new(C, 0) }
+}
+
 /// A slot of 10 ms with flows of (pace, bits), after which `offered` bits were offered since the start.
 fn slot(level: &mut Level, flows: &[(f64, f64)], offered: &mut u64, waiting: f64) {
     for (flow, &(pace, bits)) in (100..).zip(flows) {
@@ -22,17 +27,35 @@ fn slot(level: &mut Level, flows: &[(f64, f64)], offered: &mut u64, waiting: f64
 // its part, 9.9/0.2, up to the target.
 #[test]
 fn one_slot_is_as_computed_by_hand() {
-    let (mut level, mut offered) = (Level::new(C, 0), 0);
+    let (mut level, mut offered) = (settled(), 0);
     slot(&mut level, &[(4.95e6, 49_500.0); 2], &mut offered, 0.0);
     assert!((level.flows - 0.2).abs() < 1e-12 && (level.bound - 0.099).abs() < 1e-12);
     assert!((level.level - 11e6).abs() < 1e-3 && (level.most - 9.9e6).abs() < 1e-3, "{level:?}");
     assert!((level.rtt - (0.1 + 0.1 * (0.02 - 0.1))).abs() < 1e-12);
 }
 
+// A newcomer of 10 Mbit/s of which a quarter passes here: it counts as one at first, and then as it sends. Counts follow
+// with a time constant of 0.1 s on a link that has had flows, and of 40 ms, as 400 kbit take, on one that has not: after
+// six slots of 10 ms (1 − 10/100)⁶ and (1 − 10/40)⁶ of the other three quarters are left. Round trips are of 20 ms.
+#[test]
+fn a_newcomer_counts_as_what_it_sends_sooner_on_a_link_that_had_no_flows() {
+    let parts = [settled(), Level::new(C, 0)].map(|mut level| {
+        (level.rtt, level.is_timed) = (0.02, true);
+        level.grant(FlowId(100), NO_PACE, 0.02, C, &Params::default());
+        let mut offered = 0;
+        for _ in 0..6 {
+            slot(&mut level, &[(10e6, 25_000.0)], &mut offered, 0.0);
+        }
+        level.flows
+    });
+    let wanted = [0.1, 0.25].map(|gain: f64| 0.25 + 0.75 * (1.0 - gain).powi(6));
+    assert!(parts.iter().zip(wanted).all(|(part, wanted)| (part - wanted).abs() < 0.01), "{parts:?} {wanted:?}");
+}
+
 #[test]
 fn flows_that_are_held_here_share_the_link_and_those_held_elsewhere_leave_the_rest() {
     for (others, each) in [(&[][..], 4.95e6), (&[(1e6, 1e4)][..], 4.45e6)] {
-        let (mut level, mut offered) = (Level::new(C, 0), 0);
+        let (mut level, mut offered) = (settled(), 0);
         let mut pace = 1e6;
         for _ in 0..3000 {
             let mut flows = vec![(pace, pace * 0.01); 2];
@@ -48,7 +71,7 @@ fn flows_that_are_held_here_share_the_link_and_those_held_elsewhere_leave_the_re
 // 9.9 Mbit/s for the first that asks, half for the second, a third for the third.
 #[test]
 fn newcomers_share_with_each_other_before_they_are_counted() {
-    let mut level = Level::new(C, 0);
+    let mut level = settled();
     let told = [1, 2, 3].map(|flow| level.grant(FlowId(flow), NO_PACE, 0.0, C, &Params::default()) / 1e6);
     assert!(told.iter().zip([9.9, 4.95, 3.3]).all(|(told, wanted)| (told - wanted).abs() < 1e-9), "{told:?}");
     let again = [1, 2, 3].map(|flow| level.grant(FlowId(flow), NO_PACE, 0.0, C, &Params::default()) / 1e6);
@@ -59,7 +82,7 @@ fn newcomers_share_with_each_other_before_they_are_counted() {
 // a step: f = 8, as the load is 0.2 of 9.9, 20 · (1 + 0.5 · 0.02/0.12 · 8) = 33.3. Beside it one of 1 Mbit/s: the target.
 #[test]
 fn a_flow_of_which_little_passes_is_told_a_step_and_not_what_its_part_could_fill() {
-    let (mut level, mut offered) = (Level::new(C, 0), 0);
+    let (mut level, mut offered) = (settled(), 0);
     for _ in 0..2000 {
         slot(&mut level, &[(20e6, 0.2e4)], &mut offered, 0.0);
     }
@@ -71,7 +94,7 @@ fn a_flow_of_which_little_passes_is_told_a_step_and_not_what_its_part_could_fill
 // seldom comes may take a step, 20 · (1 + 0.5 · 0.4/0.5 · 8) = 84, though the fastest of late reaches 9.9 alone.
 #[test]
 fn a_flow_that_comes_seldom_is_not_held_to_what_those_that_are_here_can_reach() {
-    let (mut level, mut offered) = (Level::new(C, 0), 0);
+    let (mut level, mut offered) = (settled(), 0);
     for _ in 0..2000 {
         slot(&mut level, &[(1e6, 0.99e4)], &mut offered, 0.0);
     }
@@ -86,7 +109,7 @@ fn a_flow_that_comes_seldom_is_not_held_to_what_those_that_are_here_can_reach() 
 #[test]
 fn the_level_of_a_link_that_was_free_holds_once_it_is_overloaded() {
     let overloaded = |waiting| {
-        let (mut level, mut offered) = (Level::new(C, 0), 0);
+        let (mut level, mut offered) = (settled(), 0);
         for _ in 0..2000 {
             slot(&mut level, &[(5e6, 500.0)], &mut offered, 0.0);
         }
@@ -104,7 +127,7 @@ fn the_level_of_a_link_that_was_free_holds_once_it_is_overloaded() {
 // told its twentieth.
 #[test]
 fn on_a_full_link_flows_grow_up_to_their_equal_part_alone() {
-    let (mut level, mut offered) = (Level::new(C, 0), 0);
+    let (mut level, mut offered) = (settled(), 0);
     for _ in 0..2000 {
         slot(&mut level, &[(0.495e6, 4950.0); 20], &mut offered, 0.0);
     }
@@ -116,7 +139,7 @@ fn on_a_full_link_flows_grow_up_to_their_equal_part_alone() {
 #[test]
 fn a_queue_is_given_back_within_round_trips() {
     let settled = |waiting| {
-        let (mut level, mut offered, mut pace) = (Level::new(C, 0), 0, 9.9e6);
+        let (mut level, mut offered, mut pace) = (settled(), 0, 9.9e6);
         for _ in 0..2000 {
             slot(&mut level, &[(pace, pace * 0.01)], &mut offered, waiting);
             pace = level.grant(FlowId(0), pace, 0.02, C, &Params::default());
@@ -130,7 +153,7 @@ fn a_queue_is_given_back_within_round_trips() {
 // Two others take whatever is left of the link, and state no pace: each counts as one flow, 9.9/3 Mbit/s.
 #[test]
 fn flows_without_a_pace_get_no_more_than_a_level_each() {
-    let (mut level, mut offered, mut pace) = (Level::new(C, 0), 0, 9.9e6);
+    let (mut level, mut offered, mut pace) = (settled(), 0, 9.9e6);
     for _ in 0..3000 {
         let rest = ((C - pace) * 0.01).max(0.0);
         for flow in [7, 8] {
@@ -156,7 +179,7 @@ fn flows_near_the_level_count_in_full() {
 #[test]
 fn growth_catch_up_and_least_set_what_flows_may_have() {
     let settled = |each: f64, waiting: f64, params: &Params| {
-        let (mut level, mut offered) = (Level::new(C, 0), 0);
+        let (mut level, mut offered) = (settled(), 0);
         for _ in 0..2000 {
             for flow in 0..10 {
                 level.count(FlowId(flow), each * 0.01, &said(Some(each), 0.02), 0.1);
@@ -189,7 +212,7 @@ fn growth_catch_up_and_least_set_what_flows_may_have() {
 // (9.9 − 1)/2, since its pace is below the level; of all flows at most 1.1 times as many count as there are.
 #[test]
 fn who_states_too_little_counts_as_what_it_sends() {
-    let (mut level, mut offered, mut pace) = (Level::new(C, 0), 0, 1e6);
+    let (mut level, mut offered, mut pace) = (settled(), 0, 1e6);
     for _ in 0..3000 {
         level.count(FlowId(2), 1e4, &said(Some(2e3), 0.02), 0.1);
         offered += 10_000;
@@ -202,7 +225,7 @@ fn who_states_too_little_counts_as_what_it_sends() {
 
 #[test]
 fn what_a_liar_states_leaves_the_level_finite_and_bounded() {
-    let (mut level, mut offered) = (Level::new(C, 0), 0);
+    let (mut level, mut offered) = (settled(), 0);
     for i in 0..2000 {
         let pace = [1e3, 4.3e15, 0.0, 5e6][i % 4];
         slot(&mut level, &[(pace, 9e4), (5e6, 5e4)], &mut offered, [0.0, 1e12][i % 2]);
@@ -215,7 +238,7 @@ fn what_a_liar_states_leaves_the_level_finite_and_bounded() {
 // not at the end of the slot; with its first packet by that pace it is one of two flows, and no newcomer any more.
 #[test]
 fn a_newcomer_lowers_the_level_at_once_and_counts_once() {
-    let (mut level, mut offered) = (Level::new(C, 0), 0);
+    let (mut level, mut offered) = (settled(), 0);
     for _ in 0..2000 {
         slot(&mut level, &[(9.9e6, 99_000.0)], &mut offered, 0.0);
     }
@@ -233,7 +256,7 @@ fn a_newcomer_lowers_the_level_at_once_and_counts_once() {
 // has gone.
 #[test]
 fn who_is_silent_for_some_round_trips_is_forgotten_whole() {
-    let (mut level, mut offered) = (Level::new(C, 0), 0);
+    let (mut level, mut offered) = (settled(), 0);
     for _ in 0..2000 {
         slot(&mut level, &[(4.95e6, 49_500.0); 2], &mut offered, 0.0);
     }
@@ -311,7 +334,7 @@ fn a_flow_of_which_interests_alone_pass_grows_until_they_fill_the_link() {
 
 /// Two flows, 100 and 101, that fill the link and are held by it.
 fn two_held() -> (Level, u64) {
-    let (mut level, mut offered) = (Level::new(C, 0), 0);
+    let (mut level, mut offered) = (settled(), 0);
     (level.level, level.flows, level.bound) = (4.95e6, 2.0, 2.0);
     for _ in 0..2000 {
         slot(&mut level, &[(4.95e6, 49_500.0); 2], &mut offered, 0.0);
@@ -387,7 +410,7 @@ fn a_flow_whose_end_was_lost_is_forgotten_once_it_is_silent() {
 // twice 4.95 Mbit/s.
 #[test]
 fn a_newcomer_that_ends_within_a_round_trip_lowers_the_level_for_one() {
-    let (mut level, mut offered) = (Level::new(C, 0), 0);
+    let (mut level, mut offered) = (settled(), 0);
     (level.level, level.flows, level.bound) = (9.9e6, 1.0, 1.0);
     for _ in 0..2000 {
         slot(&mut level, &[(9.9e6, 99_000.0)], &mut offered, 0.0);
@@ -403,7 +426,7 @@ fn a_newcomer_that_ends_within_a_round_trip_lowers_the_level_for_one() {
 // slot moves what came of late: 10.95 and 11.475. A packet of 8000 bits is dropped in each.
 #[test]
 fn paces_are_cut_by_the_overload_while_packets_are_dropped_and_by_a_fifth_at_most() {
-    let (mut level, mut offered) = (Level::new(C, 0), 0);
+    let (mut level, mut offered) = (settled(), 0);
     for _ in 0..1000 {
         slot(&mut level, &[(4.95e6, 49_500.0); 2], &mut offered, 0.0);
     }
@@ -432,7 +455,7 @@ fn paces_are_cut_by_the_overload_while_packets_are_dropped_and_by_a_fifth_at_mos
 // Beside two flows of a third of the link each, one without a pace that sends three times the link, and loses most.
 #[test]
 fn paces_are_not_cut_where_others_drop_what_is_theirs() {
-    let (mut level, mut offered, mut dropped) = (Level::new(C, 0), 0, 0);
+    let (mut level, mut offered, mut dropped) = (settled(), 0, 0);
     for i in 0..2000 {
         for flow in [100, 101] {
             level.count(FlowId(flow), 33_000.0, &said(Some(3.3e6), 0.02), 0.1);
@@ -448,7 +471,7 @@ fn paces_are_not_cut_where_others_drop_what_is_theirs() {
 #[test]
 fn paces_are_cut_where_more_comes_for_some_time_and_waits() {
     for (waiting, wanted) in [(30e3, 1.0), (40e3, 9.9 / 10.5)] {
-        let (mut level, mut offered) = (Level::new(C, 0), 0);
+        let (mut level, mut offered) = (settled(), 0);
         for _ in 0..500 {
             slot(&mut level, &[(10.5e6, 105_000.0)], &mut offered, waiting);
         }
@@ -460,7 +483,7 @@ fn paces_are_cut_where_more_comes_for_some_time_and_waits() {
 // least. Where Interests fill the link they count in full.
 #[test]
 fn interests_count_in_the_soft_least_by_their_size() {
-    let (mut level, mut offered) = (Level::new(C, 0), 0);
+    let (mut level, mut offered) = (settled(), 0);
     assert!((level.of_interests() / level.level).powi(2) > 999.0, "none has left: they take nothing");
     level.asks(320.0);
     assert!((level.of_interests() / level.level - 5.0).abs() < 1e-9);

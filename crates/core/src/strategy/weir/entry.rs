@@ -1,0 +1,252 @@
+//! The next hops of a prefix: whose turn it is, what they tell, and how their shares move.
+
+use super::super::OutRecord;
+use super::Params;
+use crate::fields::Fields;
+use crate::ids::FaceId;
+use crate::shared::explicit::of_field;
+use crate::shared::weir::{Slots, UNKNOWN};
+use crate::units::{Duration, Time};
+
+/// The part of the shares whose lowest level bounds what others count as.
+const SOME: f64 = 0.1;
+/// No next hop falls behind or gets ahead by more turns.
+const MOST_CREDIT: f64 = 2.0;
+/// The least share of a path whose level is low, over that of others.
+const LEAST_PROBES: f64 = 0.05;
+/// Shares are positive, so that they have a sum.
+pub(super) const NEVER_NOTHING: f64 = 1e-9;
+/// What is left of the level of a next hop, when an Interest that went there is retransmitted or expires (ours).
+const AFTER_RETRANSMISSION: f64 = 0.9;
+const AFTER_TIMEOUT: f64 = 0.5;
+/// What is left of its share, if nothing has come from it since that Interest (ours).
+const AFTER_SILENCE: f64 = 0.5;
+/// A next hop that was not asked for this long gets the next Interest: levels grow old, and where few Interests pass, a
+/// share alone would take minutes to ask.
+const PROBE_AFTER: Duration = Duration::from_millis(2000);
+/// One such Interest of a prefix comes at most this often.
+const PROBE_SPACING: Duration = Duration::from_millis(100);
+/// How much the soft least counts at most, in least levels: it is more where what bounds the path is a link that the
+/// Data of others fill and Interests alone would pass. Of two ways with such links this takes that whose Data are free.
+/// Fitted, among 1, 1.05, 1.1, 1.15, 1.25, 1.5 and 2.
+const LENIENT: f64 = 1.25;
+/// By how much the first level of a next hop changes its share at most.
+const MOST_FIRST: f64 = 16.0;
+/// Levels of next hops that told their first less than so long ago are compared by that (ours).
+const BEGINNING: Duration = Duration::from_millis(1000);
+/// What has not answered for longer since it was first asked is not taken for a long way any more (ours).
+const UNANSWERED: Duration = Duration::from_millis(300);
+
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
+pub(super) struct Hop {
+    pub(super) face: FaceId,
+    /// The part of the Interests that it gets.
+    pub(super) share: f64,
+    /// Turns that it waits for.
+    pub(super) credit: f64,
+    /// In bit/s; 0 before the first.
+    pub(super) level: f64,
+    /// The first, as the least of its path, and when it was told.
+    pub(super) first: Option<(Time, f64)>,
+    /// When a Data told it last.
+    pub(super) seen: Time,
+    /// When an Interest went there first, and last.
+    pub(super) tried: Option<Time>,
+    pub(super) asked: Option<Time>,
+    /// The mean round trip.
+    pub(super) srtt: Option<Duration>,
+}
+
+impl Hop {
+    /// The mean round trip; of a way that has not answered yet twice what it has taken so far.
+    pub(super) fn takes(&self, now: Time) -> Option<Duration> {
+        let so_far = self.tried.map(|tried| now.since(tried)).filter(|so_far| *so_far < UNANSWERED);
+        self.srtt.or(so_far.map(|so_far| so_far * 2))
+    }
+
+    /// A Data took `rtt`. What another next hop answered first takes that long at least.
+    pub(super) fn took(&mut self, rtt: Duration, at_least: bool) {
+        self.srtt = Some(match self.srtt {
+            Some(srtt) if at_least => srtt.max(rtt),
+            Some(srtt) => srtt * 7 / 8 + rtt / 8,
+            None => rtt,
+        });
+    }
+}
+
+/// A next hop that is to be asked.
+pub(super) struct Turn {
+    pub(super) face: FaceId,
+    /// Whether it was not asked before. The Interest then states no pace, so that the Data brings what a newcomer may have
+    /// there in all. To a pace that comes for the first time the level of a link says nothing: it has none for so little.
+    pub(super) is_first: bool,
+}
+
+/// The next hops of a prefix.
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
+pub(super) struct Entry {
+    pub(super) hops: Vec<Hop>,
+    /// When shares moved last.
+    pub(super) changed: Time,
+    /// When a first level moved them last. They rest for a reaction then: until counts have followed, levels still tell of
+    /// the shares before.
+    pub(super) begun: Option<Time>,
+    /// When a next hop was last asked because it had not been for long.
+    pub(super) probed: Option<Time>,
+    /// How much longer other ways take than the last Data.
+    pub(super) longer: Duration,
+}
+
+impl Entry {
+    /// The next among those that `may`: one that was not asked for long, or the next in turn, which are taken so that each
+    /// gains its share of a turn and the one with most pays for it.
+    pub(super) fn turn(&mut self, now: Time, may: impl Fn(FaceId) -> bool) -> Option<Turn> {
+        let total: f64 = self.hops.iter().filter(|hop| may(hop.face)).map(|hop| hop.share).sum();
+        self.hops.iter_mut().filter(|hop| may(hop.face)).for_each(|hop| hop.credit += hop.share / total);
+        let next = match self.overdue(now, &may) {
+            Some(probe) => probe,
+            None => {
+                let credit = |&i: &usize, &j: &usize| self.hops[i].credit.total_cmp(&self.hops[j].credit);
+                // Of equals the first.
+                (0..self.hops.len()).rev().filter(|&i| may(self.hops[i].face)).max_by(credit)?
+            }
+        };
+        let hop = &mut self.hops[next];
+        hop.credit = (hop.credit - 1.0).clamp(-MOST_CREDIT, MOST_CREDIT);
+        let is_first = hop.asked.replace(now).is_none();
+        hop.tried = hop.tried.or(hop.asked);
+        Some(Turn { face: hop.face, is_first })
+    }
+
+    /// The next hop that was asked longest ago, if that is too long.
+    pub(super) fn overdue(&mut self, now: Time, may: impl Fn(FaceId) -> bool) -> Option<usize> {
+        if now.since(*self.probed.get_or_insert(now)) < PROBE_SPACING {
+            return None;
+        }
+        let late = |hop: &Hop| hop.asked.is_none_or(|asked| now.since(asked) >= PROBE_AFTER);
+        let overdue = (0..self.hops.len()).filter(|&i| may(self.hops[i].face) && late(&self.hops[i]));
+        let first = overdue.min_by_key(|&i| self.hops[i].asked)?;
+        self.probed = Some(now);
+        Some(first)
+    }
+
+    /// The mean of levels by shares, each at most `most`; 0 if none is known.
+    pub(super) fn mean(&self, most: f64) -> f64 {
+        let all = self.told();
+        if all > 0.0 { self.known().map(|hop| hop.share * hop.level.min(most)).sum::<f64>() / all } else { 0.0 }
+    }
+
+    /// The sum of the shares of next hops that told a level.
+    pub(super) fn told(&self) -> f64 {
+        self.known().map(|hop| hop.share).sum()
+    }
+
+    /// A Data from `face` tells the level of its way; whether it says one.
+    pub(super) fn hear(&mut self, now: Time, face: FaceId, fields: &Fields, slots: Slots, params: &Params) -> bool {
+        let Some(least) = of_field(fields.get(slots.rate)) else { return false };
+        let soft = Some(fields.get(slots.soft)).filter(|soft| *soft != UNKNOWN);
+        let soft = soft.and_then(of_field).unwrap_or(least).min(LENIENT * least);
+        let level = least - params.breadth * (least - soft);
+        self.begin(now, face, level, least);
+        if let Some(hop) = self.hops.iter_mut().find(|hop| hop.face == face) {
+            let since = now.since(hop.seen).secs();
+            let gain = if hop.level > 0.0 { since / (since + params.smoothing.secs()) } else { 1.0 };
+            hop.level += gain * (level - hop.level);
+            hop.seen = now;
+        }
+        true
+    }
+
+    /// If a Data tells the first level of a next hop, its share becomes what levels say beside those of the others,
+    /// without waiting for it to get there by itself. Of those that have begun but now the first levels are compared,
+    /// which are what as many flows could have.
+    pub(super) fn begin(&mut self, now: Time, face: FaceId, level: f64, least: f64) {
+        let Some(new) = self.hops.iter().position(|hop| hop.face == face && hop.level == 0.0) else { return };
+        let beside = |hop: &Hop| match hop.first {
+            Some((at, first)) if now.since(at) < BEGINNING => level * first / least,
+            _ => hop.level,
+        };
+        let all = self.told();
+        self.hops[new].first = Some((now, least));
+        if all > 0.0 {
+            let mean = self.known().map(|hop| hop.share * beside(hop)).sum::<f64>() / all;
+            self.begun = Some(now);
+            self.hops[new].share *= (level / mean).clamp(1.0 / MOST_FIRST, MOST_FIRST);
+            self.normalise();
+        }
+    }
+
+    /// Moves shares of next hops that told a level, `reactions` after they moved last.
+    pub(super) fn shift(&mut self, params: &Params, reactions: f64) {
+        // The level of a link that is free says no more than that it is higher.
+        let middle = self.mean(2.0 * self.mean(f64::MAX).min(2.0 * self.low()));
+        for hop in self.hops.iter_mut().filter(|hop| hop.level > 0.0) {
+            let better = (hop.level / middle - 1.0).clamp(-1.0, 1.0);
+            // A path is probed in proportion to what it may carry.
+            let least = params.least * (hop.level / middle).clamp(LEAST_PROBES, 1.0);
+            let grown = hop.share * libm::exp(params.gain * reactions * better);
+            hop.share = grown.max(least.max(NEVER_NOTHING));
+        }
+        self.normalise();
+    }
+
+    /// Next hops that told a level.
+    pub(super) fn known(&self) -> impl Iterator<Item = &Hop> {
+        self.hops.iter().filter(|hop| hop.level > 0.0)
+    }
+
+    /// The lowest level that, with those below it, [`SOME`] of these shares have. A next hop that is hardly asked and tells
+    /// next to nothing must not hide how the others differ.
+    pub(super) fn low(&self) -> f64 {
+        let all = self.told();
+        let part = |level: f64| self.known().filter(|hop| hop.level <= level).map(|hop| hop.share).sum::<f64>();
+        self.known().map(|hop| hop.level).filter(|level| part(*level) >= SOME * all).fold(f64::MAX, f64::min)
+    }
+
+    pub(super) fn normalise(&mut self) {
+        let total: f64 = self.hops.iter().map(|hop| hop.share).sum();
+        self.hops.iter_mut().for_each(|hop| hop.share /= total);
+    }
+
+    /// The round trip of the longest way that is still asked.
+    pub(super) fn longest(&self, now: Time) -> Option<Duration> {
+        let last = self.hops.iter().filter_map(|hop| hop.asked).max();
+        let in_use = |hop: &&Hop| hop.asked.zip(last).is_some_and(|(asked, last)| last.since(asked) < PROBE_AFTER * 2);
+        self.hops.iter().filter(in_use).filter_map(|hop| hop.takes(now)).max()
+    }
+
+    /// By how much that exceeds the mean round trip over `face`.
+    pub(super) fn longer_than(&self, now: Time, face: FaceId) -> Duration {
+        let here = self.hops.iter().find(|hop| hop.face == face).and_then(|hop| hop.srtt);
+        here.zip(self.longest(now)).map_or(Duration::ZERO, |(here, longest)| longest.max(here) - here)
+    }
+
+    /// Whether one of these next hops has not had its mean round trip yet. Where the way is longer than suppression lasts,
+    /// another consumer's Interest would be answered twice.
+    pub(super) fn may_answer(&self, sent: &[OutRecord], now: Time) -> bool {
+        sent.iter().any(|record| {
+            let hop = self.hops.iter().find(|hop| hop.face == record.face);
+            hop.and_then(|hop| hop.srtt).is_some_and(|srtt| now.since(record.sent) < srtt)
+        })
+    }
+
+    /// What was sent to these next hops was not answered.
+    pub(super) fn weaken(&mut self, sent: &[OutRecord]) {
+        for hop in self.hops.iter_mut().filter(|hop| sent.iter().any(|record| record.face == hop.face)) {
+            hop.level *= AFTER_TIMEOUT;
+        }
+    }
+
+    /// What was sent to these next hops is sent again. One that had time to answer twice, and from which nothing has come
+    /// since, is taken for gone.
+    pub(super) fn doubt(&mut self, sent: &[OutRecord], now: Time) {
+        for record in sent {
+            let Some(hop) = self.hops.iter_mut().find(|hop| hop.face == record.face) else { continue };
+            hop.level *= AFTER_RETRANSMISSION;
+            if hop.seen < record.sent && hop.srtt.is_some_and(|srtt| now.since(record.sent) > srtt * 2) {
+                hop.share *= AFTER_SILENCE;
+            }
+        }
+        self.normalise();
+    }
+}
