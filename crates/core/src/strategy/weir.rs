@@ -208,17 +208,7 @@ impl Strategy for Weir {
         let first = self.params.first_share.max(NEVER_NOTHING);
         let fresh = |hop: &NextHop| {
             let share = if Some(hop.cost) == cheapest { 1.0 } else { first };
-            Hop {
-                face: hop.face,
-                share,
-                credit: 0.0,
-                level: 0.0,
-                first: None,
-                seen: ctx.now,
-                tried: None,
-                asked: None,
-                srtt: None,
-            }
+            Hop::new(hop.face, share, ctx.now)
         };
         let entry = &mut self.prefixes[prefix.index()];
         let known = |hop: &NextHop| entry.hops.iter().find(|known| known.face == hop.face).copied();

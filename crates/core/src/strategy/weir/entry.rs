@@ -43,11 +43,11 @@ pub(super) struct Hop {
     /// The part of the Interests that it gets.
     pub(super) share: f64,
     /// Turns that it waits for.
-    pub(super) credit: f64,
+    credit: f64,
     /// In bit/s; 0 before the first.
     pub(super) level: f64,
     /// The first, as the least of its path, and when it was told.
-    pub(super) first: Option<(Time, f64)>,
+    first: Option<(Time, f64)>,
     /// When a Data told it last.
     pub(super) seen: Time,
     /// When an Interest went there first, and last.
@@ -58,8 +58,14 @@ pub(super) struct Hop {
 }
 
 impl Hop {
+    /// One that is new.
+    pub(super) fn new(face: FaceId, share: f64, now: Time) -> Hop {
+        let (credit, level, first) = (0.0, 0.0, None);
+        Hop { face, share, credit, level, first, seen: now, tried: None, asked: None, srtt: None }
+    }
+
     /// The mean round trip; of a way that has not answered yet twice what it has taken so far.
-    pub(super) fn takes(&self, now: Time) -> Option<Duration> {
+    fn takes(&self, now: Time) -> Option<Duration> {
         let so_far = self.tried.map(|tried| now.since(tried)).filter(|so_far| *so_far < UNANSWERED);
         self.srtt.or(so_far.map(|so_far| so_far * 2))
     }
@@ -92,7 +98,7 @@ pub(super) struct Entry {
     /// the shares before.
     pub(super) begun: Option<Time>,
     /// When a next hop was last asked because it had not been for long.
-    pub(super) probed: Option<Time>,
+    probed: Option<Time>,
     /// How much longer other ways take than the last Data.
     pub(super) longer: Duration,
 }
@@ -119,7 +125,7 @@ impl Entry {
     }
 
     /// The next hop that was asked longest ago, if that is too long.
-    pub(super) fn overdue(&mut self, now: Time, may: impl Fn(FaceId) -> bool) -> Option<usize> {
+    fn overdue(&mut self, now: Time, may: impl Fn(FaceId) -> bool) -> Option<usize> {
         if now.since(*self.probed.get_or_insert(now)) < PROBE_SPACING {
             return None;
         }
@@ -130,14 +136,14 @@ impl Entry {
         Some(first)
     }
 
-    /// The mean of levels by shares, each at most `most`; 0 if none is known.
-    pub(super) fn mean(&self, most: f64) -> f64 {
+    /// The mean by shares of what next hops that told a level count as; 0 if none has.
+    fn mean(&self, of: impl Fn(&Hop) -> f64) -> f64 {
         let all = self.told();
-        if all > 0.0 { self.known().map(|hop| hop.share * hop.level.min(most)).sum::<f64>() / all } else { 0.0 }
+        if all > 0.0 { self.known().map(|hop| hop.share * of(hop)).sum::<f64>() / all } else { 0.0 }
     }
 
     /// The sum of the shares of next hops that told a level.
-    pub(super) fn told(&self) -> f64 {
+    fn told(&self) -> f64 {
         self.known().map(|hop| hop.share).sum()
     }
 
@@ -160,16 +166,15 @@ impl Entry {
     /// If a Data tells the first level of a next hop, its share becomes what levels say beside those of the others,
     /// without waiting for it to get there by itself. Of those that have begun but now the first levels are compared,
     /// which are what as many flows could have.
-    pub(super) fn begin(&mut self, now: Time, face: FaceId, level: f64, least: f64) {
+    fn begin(&mut self, now: Time, face: FaceId, level: f64, least: f64) {
         let Some(new) = self.hops.iter().position(|hop| hop.face == face && hop.level == 0.0) else { return };
         let beside = |hop: &Hop| match hop.first {
             Some((at, first)) if now.since(at) < BEGINNING => level * first / least,
             _ => hop.level,
         };
-        let all = self.told();
+        let mean = self.mean(beside);
         self.hops[new].first = Some((now, least));
-        if all > 0.0 {
-            let mean = self.known().map(|hop| hop.share * beside(hop)).sum::<f64>() / all;
+        if mean > 0.0 {
             self.begun = Some(now);
             self.hops[new].share *= (level / mean).clamp(1.0 / MOST_FIRST, MOST_FIRST);
             self.normalise();
@@ -179,7 +184,8 @@ impl Entry {
     /// Moves shares of next hops that told a level, `reactions` after they moved last.
     pub(super) fn shift(&mut self, params: &Params, reactions: f64) {
         // The level of a link that is free says no more than that it is higher.
-        let middle = self.mean(2.0 * self.mean(f64::MAX).min(2.0 * self.low()));
+        let most = 2.0 * self.mean(|hop| hop.level).min(2.0 * self.low());
+        let middle = self.mean(|hop| hop.level.min(most));
         for hop in self.hops.iter_mut().filter(|hop| hop.level > 0.0) {
             let better = (hop.level / middle - 1.0).clamp(-1.0, 1.0);
             // A path is probed in proportion to what it may carry.
@@ -191,7 +197,7 @@ impl Entry {
     }
 
     /// Next hops that told a level.
-    pub(super) fn known(&self) -> impl Iterator<Item = &Hop> {
+    fn known(&self) -> impl Iterator<Item = &Hop> {
         self.hops.iter().filter(|hop| hop.level > 0.0)
     }
 
