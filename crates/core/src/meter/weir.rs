@@ -10,6 +10,7 @@
 
 mod flow_set;
 mod level;
+mod link;
 mod parts;
 
 use super::hbhcm::{self, HbHcm};
@@ -25,7 +26,8 @@ use crate::shaper::FaceView;
 use crate::shared::explicit::{end_of_field, lower, of_field, round_trip_of_field, to_field};
 use crate::shared::weir::{Slots, UNKNOWN};
 use crate::units::{Duration, Time};
-use level::{Level, Said};
+use level::Said;
+use link::{Egress, Link};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -71,64 +73,6 @@ impl Default for Params {
         }
     }
 }
-
-/// A stated rate is believed again this long after a backlog, in s.
-const RECOVERY: f64 = 0.2;
-/// A link that owes more than it would have sent in so many s is slower than stated; one that owes less may deliver in
-/// bursts.
-const JITTER: f64 = 0.1;
-/// Then the mean of what leaves counts, of so many s.
-const SERVICE: f64 = 0.1;
-
-#[derive(Clone, Debug, ndnweir_state::Value)]
-struct Link {
-    /// In bit/s: as the driver states it, or less if a backlog left slower.
-    capacity: f64,
-    /// The same before bounds: more than what is stated after a burst of a slower link.
-    served: f64,
-    /// Bits by which what left is behind what is stated, since a queue began that has not been empty since.
-    owed: f64,
-    sent: u64,
-    /// Whether packets waited at the end of the last slot.
-    backlogged: bool,
-    level: Level,
-}
-
-impl Link {
-    fn new(capacity: f64, view: &FaceView) -> Link {
-        let level = Level::new(capacity, view.offered_bits);
-        Link { capacity, served: capacity, owed: 0.0, sent: view.sent_bits, backlogged: false, level }
-    }
-
-    /// Ends a slot in which `sent` bits had left since the start, and `waiting` bits wait.
-    fn serve(&mut self, stated: f64, sent: u64, waiting: f64, elapsed: f64) {
-        let served = sent.saturating_sub(self.sent) as f64 / elapsed;
-        self.sent = sent;
-        let is_backlogged = waiting > stated * elapsed;
-        self.owed = match self.backlogged && is_backlogged {
-            true => (self.owed + (stated - served) * elapsed).clamp(0.0, stated),
-            false => 0.0,
-        };
-        let (now, time) = if self.owed > JITTER * stated { (served, SERVICE) } else { (stated, RECOVERY) };
-        self.served += (elapsed / time).min(1.0) * (now - self.served);
-        self.capacity = self.served.clamp(stated * LEAST_SERVICE, stated);
-        self.backlogged = is_backlogged;
-    }
-}
-
-/// What is known of a face.
-#[derive(Clone, Debug, Default, ndnweir_state::Value)]
-enum Egress {
-    /// Nothing yet, or it leads to an application of this node.
-    #[default]
-    Local,
-    /// A link whose rate is unknown.
-    Unknown,
-    Known(Box<Link>),
-}
-
-/// A link counts as at least this part of its stated rate.
-const LEAST_SERVICE: f64 = 0.001;
 
 /// The meter.
 #[derive(ndnweir_state::State)]
@@ -186,22 +130,24 @@ fn soften(fields: &mut Fields, slot: Slot, level: f64) {
 }
 
 impl Weir {
-    fn link(&mut self, face: FaceId) -> Option<&mut Link> {
-        match self.links.get_mut(face.index()) {
-            Some(Egress::Known(link)) => Some(link),
-            _ => None,
-        }
+    fn known(&mut self, face: FaceId) -> Option<&mut Link> {
+        self.links.get_mut(face.index())?.known()
+    }
+
+    /// The link whose level holds.
+    fn trusted(&mut self, face: FaceId) -> Option<&mut Link> {
+        self.known(face).filter(|link| link.is_trusted())
     }
 
     fn is_unknown(&self, face: FaceId) -> bool {
-        matches!(self.links.get(face.index()), Some(Egress::Unknown))
+        self.links.get(face.index()).is_some_and(Egress::is_unknown)
     }
 
     /// Counts a packet that leaves by `face`, of the flow whose Interest carries `told`; its pace.
     fn count(&mut self, face: FaceId, packet: (FlowId, u32), told: &Fields) -> Option<f64> {
         let pace = of_field(told.get(self.slots.rate));
         let (time, tolerance) = (told.get(self.slots.round_trip), self.params.tolerance);
-        if let Some(link) = self.link(face) {
+        if let Some(link) = self.known(face) {
             let said = Said { pace, rtt: round_trip_of_field(time), left: end_of_field(time) };
             link.level.count(packet.0, f64::from(packet.1) * 8.0, &said, tolerance);
         }
@@ -210,22 +156,8 @@ impl Weir {
 
     fn update(&mut self, view: &FaceView, elapsed: f64, ctx: &mut Ctx<'_>) {
         let Some(place) = self.links.get_mut(view.face.index()) else { return };
-        let stated = match view.rate.filter(|rate| rate.bps() > 0) {
-            _ if view.local => return *place = Egress::Local,
-            None => return *place = Egress::Unknown,
-            Some(rate) => rate.bps() as f64,
-        };
-        if !matches!(place, Egress::Known(_)) {
-            *place = Egress::Known(Box::new(Link::new(stated, view)));
-        }
-        let Egress::Known(link) = place else { return };
-        if elapsed > 0.0 {
-            let waits = view.queue.bytes.bits();
-            let dropped = view.offered_bits.saturating_sub(view.sent_bits.saturating_add(waits));
-            let waiting = waits as f64;
-            link.serve(stated, view.sent_bits, waiting, elapsed);
-            link.level.update(elapsed, link.capacity, view.offered_bits, waiting, dropped, &self.params);
-        }
+        place.update(view, elapsed, &self.params);
+        let Some(link) = place.known() else { return };
         let level = &mut link.level;
         if ctx.trace.is_on() && (level.level - level.recorded).abs() > 0.01 * level.recorded {
             level.recorded = level.level;
@@ -238,7 +170,7 @@ impl Meter for Weir {
     fn on_interest_out(&mut self, event: &mut InterestOut<'_>, _: &mut Ctx<'_>) {
         let packet = (event.packet.name.flow, event.packet.size);
         self.count(event.face, packet, &event.packet.fields);
-        if let Some(link) = self.link(event.face) {
+        if let Some(link) = self.known(event.face) {
             link.level.asks(f64::from(event.packet.size) * 8.0);
         }
     }
@@ -261,7 +193,7 @@ impl Meter for Weir {
         if is_unknown || event.packet.fields.get(rate) == 0 {
             event.packet.fields.set(soft, UNKNOWN);
         }
-        if let Some(link) = self.link(event.face) {
+        if let Some(link) = self.trusted(event.face) {
             // The Interests of this flow load the other direction.
             let (told, level) = (link.level.told(), link.level.of_interests());
             lower(&mut event.packet.fields, rate, told);
@@ -282,7 +214,10 @@ impl Meter for Weir {
         if self.is_unknown(event.face) {
             event.packet.fields.set(soft, UNKNOWN);
         }
-        if let (Some(pace), Some(link)) = (pace, self.link(event.face)) {
+        if self.known(event.face).is_some_and(|link| link.marks(ctx.now)) {
+            event.packet.mark = event.packet.mark.max(1);
+        }
+        if let (Some(pace), Some(link)) = (pace, self.trusted(event.face)) {
             let grant = link.level.grant(packet.0, pace, rtt, link.capacity, &params);
             let level = link.level.level;
             lower(&mut event.packet.fields, rate, grant);

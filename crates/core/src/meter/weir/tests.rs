@@ -83,44 +83,6 @@ fn a_queue_below_a_link_of_unknown_rate_is_marked_by_its_delay() {
     assert_eq!(marks, [(0, true), (0, false)]);
 }
 
-const STATED: f64 = 10e6;
-
-/// The capacity after each slot of 10 ms of a link of 10 Mbit/s with a queue that stands, which serves these parts of a
-/// slot's worth.
-fn capacities(parts: impl Iterator<Item = f64>) -> Vec<f64> {
-    let view = view(LINK, Some(Rate::from_mbps(10.0)), 0);
-    let (mut link, mut sent) = (Link::new(STATED, &view), 0.0);
-    let after = parts.map(|part| {
-        sent += part * 0.01 * STATED;
-        link.serve(STATED, sent as u64, 1e6, 0.01);
-        link.capacity / STATED
-    });
-    after.collect()
-}
-
-#[test]
-fn a_link_that_delivers_in_bursts_each_tenth_of_a_second_is_not_taken_for_a_slow_one() {
-    let bursts = (1..=1000).map(|slot| if slot % 10 == 0 { 10.0 } else { 0.0 });
-    assert_eq!(capacities(bursts), [1.0; 1000]);
-}
-
-// The queue stands from the end of the first slot on. After 20 more the link owes half of 0.2 s: what it is late by may be
-// jitter. Then 0.1 s, in ten slots, take 1 − 0.9^10 = 0.65 of the way to a half.
-#[test]
-fn a_link_of_half_the_rate_is_believed_for_a_fifth_of_a_second() {
-    let half = capacities(std::iter::repeat_n(0.5, 32));
-    assert!(half[..20].iter().all(|c| *c == 1.0), "{half:?}");
-    assert!((half[31] - (0.5 + 0.5 * 0.9f64.powi(11))).abs() < 0.03, "{half:?}");
-}
-
-// A link of half the rate that delivers in bursts of 0.2 s: its mean counts, not what leaves between bursts.
-#[test]
-fn a_slow_link_with_bursts_is_taken_for_about_what_it_brings() {
-    let bursts = capacities((1..=1000).map(|slot| if slot % 20 == 0 { 10.0 } else { 0.0 }));
-    let mean: f64 = bursts[500..].iter().sum::<f64>() / 500.0;
-    assert!((0.3..0.6).contains(&mean), "{mean}");
-}
-
 // A flow of 7 Mbit/s, alone on 10: with a tolerance of 0.4 it is held by this link from 0.6 of the level on, which stays at
 // 9.9; with 0.1 another link holds it, and the level rises until it would fill the link, 9.9/(7/λ) = λ: without end.
 #[test]
@@ -135,7 +97,7 @@ fn a_flow_below_the_level_by_more_than_the_tolerance_leaves_the_rest_to_others()
             meter.on_interest_out(&mut event, &mut Ctx { now: Time::ZERO, rng, trace });
             bench.period(10 * slot, 70_000 * slot);
         }
-        bench.meter.link(LINK).map(|link| link.level.level / 1e6).unwrap_or_default()
+        bench.meter.known(LINK).map(|link| link.level.level / 1e6).unwrap_or_default()
     });
     assert!((near - 9.9).abs() < 0.1 && far > 100.0, "{near} {far}");
 }
@@ -152,6 +114,54 @@ fn a_planner_hears_of_a_busy_link_if_it_is_to_and_slots_end_as_before() {
     }
     assert_eq!(told.period(100, 900_000), [Report::Signal { face: LINK }]);
     assert_eq!(alone.period(100, 900_000), []);
-    let levels = [told, alone].map(|mut bench| bench.meter.link(LINK).map(|link| link.level.level));
+    let levels = [told, alone].map(|mut bench| bench.meter.known(LINK).map(|link| link.level.level));
     assert!(levels[0].is_some() && levels[0] == levels[1], "{levels:?}");
+}
+
+/// Slots of 10 ms from `from` to `to`, in which the link carries this part of what it states, with 1 Mbit waiting; then a
+/// Data leaves by it, of a flow of 5 Mbit/s that Data reached with a level of 20. How many were marked, and what the last
+/// one says: its level in kbit/s, and whether the path has a link of unknown rate.
+fn leaves(bench: &mut Bench, from: u64, to: u64, sent: &mut u64, part: f64, waiting: u64) -> (usize, u32, bool) {
+    let mut said = (0, 0, false);
+    for slot in from..to {
+        *sent += (part * 100_000.0) as u64;
+        let mut view = view(LINK, Some(Rate::from_mbps(10.0)), *sent);
+        view.queue.bytes = Bytes::new(waiting / 8);
+        let now = Time::ZERO + Duration::from_millis(10 * slot);
+        let Bench { meter, rng, trace, .. } = bench;
+        let mut ctx = Ctx { now, rng, trace };
+        meter.on_period(&[view], &mut Vec::new(), &mut ctx);
+        let (rate, soft) = (meter.slots.rate, meter.slots.soft);
+        let (mut packet, mut told) = (Packet { kind: Kind::Data, size: 1000, ..Packet::default() }, Fields::default());
+        packet.fields.set(rate, 20_000);
+        told.set(rate, 5000);
+        let mut event = DataOut {
+            packet: &mut packet,
+            prefix: PrefixId(0),
+            face: LINK,
+            interest_arrival: now,
+            retransmitted: false,
+            interest_fields: told,
+            from_cache: false,
+            flows: 1,
+        };
+        meter.on_data_out(&mut event, &mut ctx);
+        said = (said.0 + usize::from(packet.mark > 0), packet.fields.get(rate), packet.fields.get(soft) == UNKNOWN);
+    }
+    said
+}
+
+// It states 10 Mbit/s and carries 5. For 0.2 s that may be jitter; then it owes 0.1 s of what it states, and for 10 s
+// its own level is not told any more (what came with the Data stays), and what waits is marked. 1 Mbit waits 0.1 s and
+// more. Once nothing waits, nothing is marked, and after 10 s levels are told again.
+#[test]
+fn a_link_slower_than_stated_counts_as_one_of_unknown_rate_for_ten_seconds_and_marks_what_waits() {
+    let (mut bench, mut sent) = (Bench::new(&Params::default()), 0);
+    let (marks, level, is_unknown) = leaves(&mut bench, 1, 20, &mut sent, 0.5, 1_000_000);
+    assert!(marks == 0 && level < 20_000 && !is_unknown, "{marks} {level} {is_unknown}");
+    let (marks, level, is_unknown) = leaves(&mut bench, 20, 100, &mut sent, 0.5, 1_000_000);
+    assert!(marks > 10 && level == 20_000 && is_unknown, "{marks} {level} {is_unknown}");
+    assert_eq!(leaves(&mut bench, 100, 1090, &mut sent, 0.0, 0), (0, 20_000, true));
+    let (marks, _, is_unknown) = leaves(&mut bench, 1090, 1200, &mut sent, 0.0, 0);
+    assert_eq!((marks, is_unknown), (0, false));
 }

@@ -1,0 +1,152 @@
+//! One egress link: its rate as far as that is known, its level, and marks while its rate is not as stated.
+
+use super::super::paqm::{Constants, PaqmCodel, Spacing, State};
+use super::Params;
+use super::level::Level;
+use crate::shaper::FaceView;
+use crate::units::{Duration, Time};
+
+/// A stated rate counts again this long after a backlog, in s.
+const RECOVERY: f64 = 0.2;
+/// A link that owes more than it would have sent in so many s is slower than stated; one that owes less may deliver in
+/// bursts.
+const JITTER: f64 = 0.1;
+/// Then the mean of what leaves counts, of so many s.
+const SERVICE: f64 = 0.1;
+/// For so many s then no level is told: a rate that has changed once may change again. As long as a measured delay counts
+/// as base where marks come from delays ([`hbhcm::Params::deployed`](super::super::hbhcm::Params::deployed)).
+const DISTRUST: f64 = 10.0;
+/// What waits is marked meanwhile as by CoDel (RFC 8289, section 4.4): the router knows its own queue.
+const CODEL: Constants = Constants {
+    target: Duration::from_millis(5),
+    interval: Duration::from_millis(100),
+    spacing: Spacing::Codel,
+    immediate: None,
+};
+/// A link counts as at least this part of its stated rate.
+const LEAST_SERVICE: f64 = 0.001;
+/// The longest wait that is told apart, in s.
+const LONGEST_WAIT: f64 = 60.0;
+
+/// A link of stated rate.
+#[derive(Clone, Debug, ndnweir_state::Value)]
+pub(super) struct Link {
+    /// In bit/s: as the driver states it, or less if a backlog left slower.
+    pub(super) capacity: f64,
+    /// The same before bounds: more than what is stated after a burst of a slower link.
+    served: f64,
+    /// Bits by which what left is behind what is stated, since a queue began that has not been empty since.
+    owed: f64,
+    sent: u64,
+    /// Whether packets waited at the end of the last slot.
+    backlogged: bool,
+    /// For how many s the rate still counts as unknown.
+    distrusted: f64,
+    /// How long a packet waits that joins now.
+    wait: Duration,
+    marks: PaqmCodel,
+    pub(super) level: Level,
+}
+
+impl Link {
+    fn new(capacity: f64, view: &FaceView) -> Link {
+        Link {
+            capacity,
+            served: capacity,
+            owed: 0.0,
+            sent: view.sent_bits,
+            backlogged: false,
+            distrusted: 0.0,
+            wait: Duration::ZERO,
+            marks: PaqmCodel::new(CODEL),
+            level: Level::new(capacity, view.offered_bits),
+        }
+    }
+
+    /// Whether its level holds.
+    pub(super) fn is_trusted(&self) -> bool {
+        self.distrusted <= 0.0
+    }
+
+    /// Whether a Data that joins now is to be marked, as no level tells what waits.
+    pub(super) fn marks(&mut self, now: Time) -> bool {
+        !self.is_trusted() && self.marks.observe(self.wait, now) == State::Congested
+    }
+
+    /// Ends a slot of `elapsed` s.
+    fn update(&mut self, stated: f64, view: &FaceView, elapsed: f64, params: &Params) {
+        let waits = view.queue.bytes.bits();
+        let dropped = view.offered_bits.saturating_sub(view.sent_bits.saturating_add(waits));
+        let waiting = waits as f64;
+        self.serve(stated, view.sent_bits, waiting, elapsed);
+        self.wait = Duration::from_secs_f64((waiting / self.capacity).min(LONGEST_WAIT));
+        self.level.update(elapsed, self.capacity, view.offered_bits, waiting, dropped, params);
+    }
+
+    /// Ends a slot in which `sent` bits had left since the start, and `waiting` bits wait.
+    fn serve(&mut self, stated: f64, sent: u64, waiting: f64, elapsed: f64) {
+        let served = sent.saturating_sub(self.sent) as f64 / elapsed;
+        self.sent = sent;
+        let is_backlogged = waiting > stated * elapsed;
+        self.owed = match self.backlogged && is_backlogged {
+            true => (self.owed + (stated - served) * elapsed).clamp(0.0, stated),
+            false => 0.0,
+        };
+        let is_slower = self.owed > JITTER * stated;
+        let (now, time) = if is_slower { (served, SERVICE) } else { (stated, RECOVERY) };
+        self.distrusted = if is_slower { DISTRUST } else { (self.distrusted - elapsed).max(0.0) };
+        self.served += (elapsed / time).min(1.0) * (now - self.served);
+        self.capacity = self.served.clamp(stated * LEAST_SERVICE, stated);
+        self.backlogged = is_backlogged;
+    }
+}
+
+/// What is known of a face.
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
+pub(super) enum Egress {
+    /// Nothing yet, or it leads to an application of this node.
+    #[default]
+    Local,
+    /// A link whose rate is unknown.
+    Unknown,
+    Known(Box<Link>),
+}
+
+impl Egress {
+    /// Ends a slot of `elapsed` s.
+    pub(super) fn update(&mut self, view: &FaceView, elapsed: f64, params: &Params) {
+        let stated = match view.rate.filter(|rate| rate.bps() > 0) {
+            _ if view.local => return *self = Egress::Local,
+            None => return *self = Egress::Unknown,
+            Some(rate) => rate.bps() as f64,
+        };
+        if !matches!(self, Egress::Known(_)) {
+            *self = Egress::Known(Box::new(Link::new(stated, view)));
+        }
+        if let Egress::Known(link) = self
+            && elapsed > 0.0
+        {
+            link.update(stated, view, elapsed, params);
+        }
+    }
+
+    /// The link of stated rate, whether it is trusted or not.
+    pub(super) fn known(&mut self) -> Option<&mut Link> {
+        match self {
+            Egress::Known(link) => Some(link),
+            _ => None,
+        }
+    }
+
+    /// Whether it has no level that holds.
+    pub(super) fn is_unknown(&self) -> bool {
+        match self {
+            Egress::Local => false,
+            Egress::Unknown => true,
+            Egress::Known(link) => !link.is_trusted(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,44 @@
+use super::*;
+use crate::ids::FaceId;
+use crate::queue::{Limit, QueueView};
+use crate::units::Bytes;
+
+const STATED: f64 = 10e6;
+
+/// The capacity after each slot of 10 ms of a link of 10 Mbit/s with a queue that stands, which serves these parts of a
+/// slot's worth.
+fn capacities(parts: impl Iterator<Item = f64>) -> Vec<f64> {
+    let queue = QueueView { packets: 0, bytes: Bytes::ZERO, limit: Limit::Packets(100), rate: None };
+    let face = FaceId(0);
+    let view = FaceView { face, local: false, rate: None, return_rate: None, queue, sent_bits: 0, offered_bits: 0 };
+    let (mut link, mut sent) = (Link::new(STATED, &view), 0.0);
+    let after = parts.map(|part| {
+        sent += part * 0.01 * STATED;
+        link.serve(STATED, sent as u64, 1e6, 0.01);
+        link.capacity / STATED
+    });
+    after.collect()
+}
+
+#[test]
+fn a_link_that_delivers_in_bursts_each_tenth_of_a_second_is_not_taken_for_a_slow_one() {
+    let bursts = (1..=1000).map(|slot| if slot % 10 == 0 { 10.0 } else { 0.0 });
+    assert_eq!(capacities(bursts), [1.0; 1000]);
+}
+
+// The queue stands from the end of the first slot on. After 20 more the link owes half of 0.2 s: what it is late by may be
+// jitter. Then 0.1 s, in ten slots, take 1 − 0.9^10 = 0.65 of the way to a half.
+#[test]
+fn a_link_of_half_the_rate_is_believed_for_a_fifth_of_a_second() {
+    let half = capacities(std::iter::repeat_n(0.5, 32));
+    assert!(half[..20].iter().all(|c| *c == 1.0), "{half:?}");
+    assert!((half[31] - (0.5 + 0.5 * 0.9f64.powi(11))).abs() < 0.03, "{half:?}");
+}
+
+// A link of half the rate that delivers in bursts of 0.2 s: its mean counts, not what leaves between bursts.
+#[test]
+fn a_slow_link_with_bursts_is_taken_for_about_what_it_brings() {
+    let bursts = capacities((1..=1000).map(|slot| if slot % 20 == 0 { 10.0 } else { 0.0 }));
+    let mean: f64 = bursts[500..].iter().sum::<f64>() / 500.0;
+    assert!((0.3..0.6).contains(&mean), "{mean}");
+}
