@@ -74,6 +74,12 @@ const SHORT: f64 = 2.0;
 const NO_QUEUE: f64 = 1.1;
 /// It is no silence where so few Data would have come at the pace.
 const SILENT_GAPS: u64 = 4;
+/// When no Data come for so long a link was away, and what it held is lost. As long as a link of stated rate may be behind
+/// (see [`crate::meter::weir`]).
+const OUTAGE: Duration = Duration::from_millis(100);
+/// In a silence Interests leave by gaps as long as it has lasted, so that each is twice the one before; by no more than this,
+/// for which an Interest lives by default (NDN packet format).
+const LONGEST_QUIET: Duration = Duration::from_millis(4000);
 /// A level that leaves less than one Data in so many s is none: Interests live that long by default (4 s, NDN packet
 /// format), and a true level would come too seldom to correct a false one.
 const SLOWEST: f64 = 4.0;
@@ -106,6 +112,8 @@ pub struct Weir {
     lost: f64,
     /// Segments to be requested after the next Interest, if that is known.
     rest: Option<u64>,
+    /// The least gap to the next Interest in a silence.
+    quiet: Duration,
     round: Round,
 }
 
@@ -162,6 +170,7 @@ impl Component for Weir {
             silent: None,
             lost: 0.0,
             rest: None,
+            quiet: Duration::ZERO,
             round: Round::default(),
             params: params.clone(),
         }
@@ -235,16 +244,21 @@ impl Weir {
         left.filter(|left| *left <= 1.0)
     }
 
-    /// Whether no Data had come until now for as long as a timer waits at least. A probe ends a silence before timers do.
-    fn was_silent(&self, now: Time) -> bool {
+    /// Whether no Data had come until now for `least` and some round trips. A probe ends a silence before timers do.
+    fn was_silent(&self, now: Time, least: Duration) -> bool {
         let gaps = self.sender.mean_gap().map(|gap| gap * SILENT_GAPS);
-        gaps.is_some_and(|gaps| now.since(self.last) >= gaps.max(self.srtt * 2).max(self.params.timer.min))
+        gaps.is_some_and(|gaps| now.since(self.last) >= gaps.max(self.srtt * 2).max(least))
     }
 
     /// What is known of the way does not hold after a silence.
     fn begin_again(&mut self, now: Time) {
-        (self.restart, self.silent) = (Some(1.0), Some(now));
-        (self.is_cut, self.lost) = (false, 0.0);
+        self.restart = Some(1.0);
+        self.forgive(now);
+    }
+
+    /// What an outage took says nothing of the queues on the way.
+    fn forgive(&mut self, now: Time) {
+        (self.is_cut, self.lost, self.silent) = (false, 0.0, Some(now));
     }
 
     /// What the window comes to, in bit/s; no bound where levels hold, but after a silence.
@@ -262,11 +276,14 @@ impl Consumer for Weir {
         self.sender.on_data(event.size, ctx.now);
         self.lost -= self.lost / LOSS_MEMORY;
         self.round.on_data(ctx.now, self.srtt);
-        if self.was_silent(ctx.now) {
+        if self.was_silent(ctx.now, self.params.timer.min) {
             self.begin_again(ctx.now);
+        } else if self.was_silent(ctx.now, OUTAGE) {
+            self.forgive(ctx.now);
         }
         let since = ctx.now.since(self.last).secs();
         self.last = ctx.now;
+        self.quiet = Duration::ZERO;
         self.least = event.rtt.into_iter().chain(self.least).min();
         let mark = if self.is_false_mark() { 0 } else { event.mark };
         self.hear(&event.flight, |fallback| fallback.on_data(&DataEvent { mark, ..*event }, ctx));
@@ -324,10 +341,13 @@ impl Consumer for Weir {
     fn on_sent(&mut self, event: &SentEvent, ctx: &mut Ctx<'_>) {
         self.fallback.on_sent(event, ctx);
         self.sender.sent(ctx.now);
+        let silence = ctx.now.since(self.last);
+        let is_silent = self.was_silent(ctx.now, self.params.timer.min);
+        self.quiet = if is_silent { silence.min(LONGEST_QUIET) } else { Duration::ZERO };
     }
 
     fn pacing(&self, flight: &Flight) -> Option<Duration> {
-        self.sender.pacing().or_else(|| self.fallback.pacing(flight))
+        self.sender.pacing().map(|gap| gap.max(self.quiet)).or_else(|| self.fallback.pacing(flight))
     }
 
     fn on_rest(&mut self, segments: Option<u64>) {

@@ -2,7 +2,8 @@
 
 use crate::units::{Duration, Time};
 
-/// Keeps the gap. The next packet's due time is fixed when a packet is sent; a later change of pace does not move it.
+/// Keeps the gap. The next packet's due time is fixed when a packet is sent; a later change of pace does not move it,
+/// unless [`Pacer::hasten`] says so.
 #[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 pub struct Pacer {
     due: Time,
@@ -28,6 +29,11 @@ impl Pacer {
     pub fn sent_late(&mut self, now: Time, gap: Duration, slack: Duration) {
         let earliest = Time::from_nanos(now.nanos().saturating_sub(slack.nanos()));
         self.due = self.due.max(earliest) + gap;
+    }
+
+    /// The next packet may go `gap` after now, if it was to go later.
+    pub fn hasten(&mut self, now: Time, gap: Option<Duration>) {
+        self.due = self.due.min(now + gap.unwrap_or(Duration::ZERO));
     }
 
     /// When the next packet may go.

@@ -224,6 +224,9 @@ impl Fetcher {
         };
         self.consumer.on_data(&event, &mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace });
         self.in_flight = in_flight_after;
+        if self.tells_sending && self.pacer.due() > now + self.rtt.srtt() {
+            self.end_gap(now);
+        }
 
         let in_order = segment == self.segments.base();
         self.segments.receive(segment);

@@ -109,6 +109,12 @@ impl Fetcher {
         }
     }
 
+    /// An answer ends a gap that is longer than a round trip, as those in a silence are: the pace holds that it leads to.
+    #[inline(never)]
+    pub(super) fn end_gap(&mut self, now: Time) {
+        self.pacer.hasten(now, self.consumer.pacing(&self.flight()));
+    }
+
     /// Whether there is something to request and the window has room for it.
     pub(super) fn can_send(&self) -> bool {
         let wanted = self.segments.waiting() > 0 || self.segments.next() < self.end;
