@@ -333,7 +333,8 @@ fn over_time(function: Function, run: &Run, name: &str, (a, b): (f64, f64), step
     let by = ((step / width).round() as usize).max(1);
     if let Function::Jain | Function::Least = function {
         let each = of_consumers(run, name)?;
-        let means: Vec<f64> = each.into_iter().map(|values| mean(between(values, width, a, b))).collect::<Option<_>>()?;
+        let means: Vec<f64> =
+            each.into_iter().map(|values| mean(between(values, width, a, b))).collect::<Option<_>>()?;
         return match function {
             Function::Jain => jain(&means),
             _ => means.into_iter().reduce(f64::min),
