@@ -127,14 +127,14 @@ fn a_plan_that_is_done_in_parts_gives_what_the_command_gives_at_once() {
     let listed = go(&format!("{FOUR} --list-jobs"));
     let keys: Vec<&str> = plan["jobs"].as_array().unwrap().iter().map(|job| job["key"].as_str().unwrap()).collect();
     assert_eq!(keys, listed.lines().map(|line| line.split(' ').next().unwrap()).collect::<Vec<_>>());
-    // Five cells, two schemes, two seeds.
-    assert_eq!(keys.iter().collect::<std::collections::BTreeSet<_>>().len(), 20, "{listed}");
+    // Eight cells, two schemes, two seeds.
+    assert_eq!(keys.iter().collect::<std::collections::BTreeSet<_>>().len(), 32, "{listed}");
     let part = go("judge --run-plan plan.json --jobs kept --shard 2/2");
     let kept = || contents(&dir.path().join("kept")).into_keys().collect::<Vec<_>>();
     let count = kept().len();
-    assert!((1..20).contains(&count) && part.contains(&format!("{count} jobs kept")), "{count}: {part}");
+    assert!((1..32).contains(&count) && part.contains(&format!("{count} jobs kept")), "{count}: {part}");
     assert_eq!(go("judge --run-plan plan.json --jobs kept --json --out parts"), whole);
-    assert_eq!(kept().len(), 20);
+    assert_eq!(kept().len(), 32);
     // All are taken from the folder now; what is damaged or another job's is named.
     assert_eq!(go(&format!("{FOUR} --jobs kept --json --out again")), whole);
     fs::write(dir.path().join("kept").join(&kept()[0]), "{").unwrap();

@@ -166,6 +166,9 @@ impl Runs {
                     let within = (at(from)?, at(to)?);
                     peak_share(&measured.run, (part, other), within, at(window)?, at(least)?)
                 }
+                (Function::Least, [Expr::Name(name), from, to, stretch]) => {
+                    least_in(&measured.run, name, (at(from)?, at(to)?), at(stretch)?)
+                }
                 (function, [Expr::Name(name), a, b, step @ ..]) => {
                     let step = step.first().and_then(at).unwrap_or(SECOND);
                     over_time(*function, &measured.run, name, (at(a)?, at(b)?), step)
@@ -308,18 +311,30 @@ fn peak_share(run: &Run, (part, other): (&str, &str), (from, to): (f64, f64), wi
     (part.len() >= bins).then(|| shares.fold(0.0, f64::max))
 }
 
+/// A column of every consumer, or of the one that the name has; `None` if one has no such column.
+fn of_consumers<'a>(run: &'a Run, name: &str) -> Option<Vec<&'a [f64]>> {
+    let (_, keys, metric) = split(name)?;
+    let rows = run.series.table(SeriesKind::Consumers).iter().filter(|r| keys[0] == ANY || r.key[0] == keys[0]);
+    rows.map(|r| run.series.get(SeriesKind::Consumers, &[&r.key[0]], metric)).collect()
+}
+
+/// The smallest mean that any of the consumers has over any stretch of `stretch` s (whole bins, one at least) between
+/// two times; `None` if there is no such stretch.
+fn least_in(run: &Run, name: &str, (from, to): (f64, f64), stretch: f64) -> Option<f64> {
+    let width = run.series.bin_s;
+    let bins = ((stretch / width).round() as usize).max(1);
+    let each = of_consumers(run, name)?;
+    let stretches = each.into_iter().flat_map(|values| between(values, width, from, to).windows(bins));
+    stretches.filter_map(mean).reduce(f64::min)
+}
+
 fn over_time(function: Function, run: &Run, name: &str, (a, b): (f64, f64), step: f64) -> Option<f64> {
     let width = run.series.bin_s;
     let by = ((step / width).round() as usize).max(1);
     if let Function::Jain | Function::Least = function {
-        let (_, keys, metric) = split(name)?;
-        let means = run.series.table(SeriesKind::Consumers).iter().filter(|r| keys[0] == ANY || r.key[0] == keys[0]);
-        let means: Vec<f64> = means
-            .map(|r| {
-                let values = run.series.get(SeriesKind::Consumers, &[&r.key[0]], metric)?;
-                mean(between(values, width, a, b))
-            })
-            .collect::<Option<_>>()?;
+        let each = of_consumers(run, name)?;
+        let means: Vec<f64> =
+            each.into_iter().map(|values| mean(between(values, width, a, b))).collect::<Option<_>>()?;
         return match function {
             Function::Jain => jain(&means),
             _ => means.into_iter().reduce(f64::min),
@@ -424,6 +439,25 @@ mod tests {
         assert_eq!(peak(1.0, 1.0, 0.0), Some(0.1));
         // One bin: 2 of 8. None is large enough, or the run is too short.
         assert_eq!((peak(0.0, 0.1, 0.0), peak(0.0, 0.1, 99.0), peak(0.0, 9.0, 0.0)), (Some(0.25), Some(0.0), None));
+    }
+
+    #[test]
+    fn a_flow_that_starves_between_its_good_times_shows_in_the_least_of_its_stretches_and_not_in_its_mean() {
+        let mut run = run();
+        let row = |name: &str, values: &[f64]| Rows { key: vec![name.into()], columns: vec![values.to_vec()] };
+        run.series.tables[SeriesKind::Consumers as usize] =
+            vec![row("A", &[0.0, 8.0, 1.0, 0.0, 2.0, 9.0]), row("B", &[4.0, 4.0, 4.0, 2.0, 4.0, 4.0])];
+        let least = |name: &str, from, to, stretch| least_in(&run, name, (from, to), stretch);
+        // Bins of half a second. A over one second: 4, 4.5, 0.5, 1, 5.5; over one and a half: 3, 3, 1, 3.67.
+        assert_eq!(least("consumers.*.goodput_mbps", 0.0, 3.0, 1.0), Some(0.5));
+        assert_eq!(least("consumers.*.goodput_mbps", 0.0, 3.0, 1.5), Some(1.0));
+        // Only what lies between the two times counts: A 0.5 before 2 s, then 1 and 5.5. B alone: 4, 3, 3, 4.
+        assert_eq!(least("consumers.*.goodput_mbps", 1.5, 3.0, 1.0), Some(1.0));
+        assert_eq!(least("consumers.B.goodput_mbps", 0.0, 3.0, 1.0), Some(3.0));
+        // A's mean over the run is 20 / 6, B's 22 / 6.
+        let all = over_time(Function::Least, &run, "consumers.*.goodput_mbps", (0.0, 3.0), 1.0);
+        assert_eq!(all, Some(20.0 / 6.0));
+        assert_eq!(least("consumers.*.goodput_mbps", 0.0, 3.0, 9.0), None, "the run is too short");
     }
 
     #[test]

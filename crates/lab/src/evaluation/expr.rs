@@ -23,7 +23,8 @@ pub enum Function {
     Variation,
     /// `jain(consumers.*.goodput_mbps, from, to)`: Jain index of the means; `*` is every consumer.
     Jain,
-    /// `least(consumers.*.goodput_mbps, from, to)`: the smallest of the means.
+    /// `least(consumers.*.goodput_mbps, from, to)`: the smallest of the means. With a fourth argument the smallest that
+    /// any consumer has in any stretch of that many s, which starvation for so long shows in.
     Least,
     /// `balance(series, series, from, to)`: mean over bins of the smaller value over the larger; 1 is equal.
     Balance,
@@ -78,7 +79,7 @@ pub enum Function {
 /// Arguments of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signature {
-    /// A series, then two numbers; a third for [`Function::Convergence`].
+    /// A series, then two numbers; a third for [`Function::Convergence`] and [`Function::Least`].
     Series,
     /// Two series, then two numbers.
     Pair,

@@ -198,7 +198,8 @@ impl<'a> Resolver<'a> {
         match (function.signature(), arguments) {
             (Signature::Series, [Expr::Name(name), Expr::Number(_), Expr::Number(_), step @ ..])
                 if step.is_empty()
-                    || (function == Function::Convergence && matches!(step, [Expr::Number(s)] if *s > 0.0)) =>
+                    || (matches!(function, Function::Convergence | Function::Least)
+                        && matches!(step, [Expr::Number(s)] if *s > 0.0)) =>
             {
                 let many = matches!(function, Function::Jain | Function::Least);
                 match many && name.starts_with("consumers.*.") {
