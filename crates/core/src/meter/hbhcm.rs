@@ -25,7 +25,7 @@ use crate::ids::FaceId;
 use crate::packet::{Kind, Packet};
 use crate::queue::{DequeueEvent, EnqueueEvent, Limit, Marker, QueueView, Verdict};
 use crate::registry::{AnyMarker, MarkerParams};
-use crate::units::{Bytes, Duration};
+use crate::units::{Bytes, Duration, Time};
 use ndnweir_state::{Damaged, Reader, Writer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -295,6 +295,31 @@ fn queue_view(packet: &Packet, delay: Duration, pair: &PacketPair) -> QueueView 
     let bytes = pair.queue(delay).unwrap_or(Bytes::new(waiting));
     let packets = u32::try_from(bytes.get().div_ceil(size)).unwrap_or(u32::MAX);
     QueueView { packets, bytes, limit: Limit::Packets(u32::MAX), rate: pair.bandwidth() }
+}
+
+impl HbHcm {
+    /// Adds what a Data has yet to wait here to what it says, so that a queue that its sender knows is none of its hop's.
+    pub fn add_wait(&self, packet: &mut Packet, wait: Duration) {
+        let said = packet.fields.get(self.rtt);
+        if said != NO_MEASURE && said > 0 {
+            let sum = u64::from(said).saturating_add(wait.nanos() / UNIT);
+            packet.fields.set(self.rtt, sum.min(u64::from(NO_MEASURE - 1)) as u32);
+        }
+    }
+
+    /// Takes a Data that arrived into the base of its hop, and no more: for hops whose delay says nothing now but may
+    /// later.
+    pub fn learn_base(&mut self, event: &DataIn<'_>, now: Time) {
+        self.ensure(event.face);
+        let carried = event.packet.fields.get(self.rtt);
+        let beyond = Duration::from_nanos(UNIT * u64::from(carried));
+        let unknown = carried == NO_MEASURE || (carried == 0 && !self.params.plain_ends);
+        if let Some(Some(hop)) = self.hops.get_mut(event.face.index())
+            && !(unknown || event.retransmitted || beyond > event.rtt)
+        {
+            hop.base.observe(event.rtt - beyond, event.packet.bytes(), now);
+        }
+    }
 }
 
 impl Meter for HbHcm {

@@ -154,6 +154,30 @@ impl Weir {
         pace
     }
 
+    /// Measures the hop that a Data came over, where nobody states its rate, or where so much is lost that there may be
+    /// a narrower link below it.
+    fn measure(&mut self, event: &mut DataIn<'_>, ctx: &mut Ctx<'_>) {
+        // From a neighbour that does not say what waits for its link, a queue of its own is not told from one below.
+        let tells = event.packet.fields.get(self.slots.rate) > 0;
+        let is_suspect = self.known(event.face).filter(|_| tells).is_some_and(|link| {
+            link.answered(event.retransmitted);
+            link.is_lossy()
+        });
+        if !is_suspect && !self.is_unknown(event.face) {
+            if tells {
+                self.delay.learn_base(event, ctx.now);
+            }
+            return;
+        }
+        let before = event.packet.mark;
+        self.delay.on_data_in(event, ctx);
+        if event.packet.mark > before
+            && let Some(link) = self.known(event.face)
+        {
+            link.distrust();
+        }
+    }
+
     fn update(&mut self, view: &FaceView, elapsed: f64, ctx: &mut Ctx<'_>) {
         let Some(place) = self.links.get_mut(view.face.index()) else { return };
         place.update(view, elapsed, &self.params);
@@ -185,10 +209,8 @@ impl Meter for Weir {
             event.packet.fields.set(soft, 0);
             return;
         }
+        self.measure(event, ctx);
         let is_unknown = self.is_unknown(event.face);
-        if is_unknown {
-            self.delay.on_data_in(event, ctx);
-        }
         // Or the neighbour writes no levels.
         if is_unknown || event.packet.fields.get(rate) == 0 {
             event.packet.fields.set(soft, UNKNOWN);
@@ -219,7 +241,8 @@ impl Meter for Weir {
         }
         if let (Some(pace), Some(link)) = (pace, self.trusted(event.face)) {
             let grant = link.level.grant(packet.0, pace, rtt, link.capacity, &params);
-            let level = link.level.level;
+            let (level, wait) = (link.level.level, link.wait);
+            self.delay.add_wait(event.packet, wait);
             lower(&mut event.packet.fields, rate, grant);
             soften(&mut event.packet.fields, soft, level);
         }

@@ -66,6 +66,18 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_is_hastened_and_never_put_off() {
+        let (mut pacer, ns) = (Pacer::new(), Duration::from_nanos);
+        pacer.sent(Time::from_nanos(1000), Some(ns(5000)));
+        pacer.hasten(Time::from_nanos(2000), Some(ns(100)));
+        assert_eq!(pacer.due(), Time::from_nanos(2100));
+        pacer.hasten(Time::from_nanos(2050), Some(ns(500)));
+        assert_eq!(pacer.due(), Time::from_nanos(2100));
+        pacer.hasten(Time::from_nanos(2060), None);
+        assert!(pacer.ready(Time::from_nanos(2060)));
+    }
+
+    #[test]
     fn a_sender_that_wakes_late_makes_up_for_no_more_than_the_slack() {
         let (gap, slack) = (Duration::from_nanos(10), Duration::from_nanos(25));
         let mut pacer = Pacer::new();

@@ -235,11 +235,12 @@ fn the_interests_of_the_last_round_trip_say_what_is_left_of_it() {
     assert_eq!(said, [0, 255, 128, 1, 0].map(|left| (40_000, left)));
 }
 
-// Gaps of 1 ms and a round trip of 40 ms: what lasts as long as the timer at least, 200 ms, is a silence. A probe ends it,
-// and loss detection then finds all that was sent before.
+// Gaps of 1 ms and a round trip of 40 ms: what lasts as long as the timer at least, 200 ms, is a silence, after which the
+// window begins again. From 100 ms on losses say nothing. A probe ends it, and loss detection then finds all that was sent
+// before.
 #[test]
-fn a_silence_that_a_probe_ends_is_one_and_a_shorter_pause_is_none() {
-    for (pause, window) in [(199, 121.0), (200, 2.0)] {
+fn a_silence_that_a_probe_ends_is_one_and_after_half_of_it_losses_count_no_more() {
+    for (pause, window) in [(99, 121.0), (100, 121.0), (199, 121.0), (200, 2.0)] {
         let mut layout = FieldLayout::new();
         let mut consumer = Weir::new(&Params::default(), &mut Env { layout: &mut layout });
         let flight = Flight { in_flight: 80, srtt: Duration::from_millis(40), ..Flight::default() };
@@ -253,10 +254,28 @@ fn a_silence_that_a_probe_ends_is_one_and_a_shorter_pause_is_none() {
             let event = CongestionEvent { kind: Congestion::Loss, segment: number, sent, fields: &fields, flight };
             consumer.on_congestion(&event, &mut Ctx { now, rng: &mut rng, trace: &mut trace });
         }
-        assert_eq!(
-            consumer.lost > consumer.params.noise,
-            pause < 200,
-            "what was lost counts unless the way was silent"
-        );
+        assert_eq!(consumer.lost > consumer.params.noise, pause < 100, "what was lost counts unless the way was away");
     }
+}
+
+// A Data each ms. The last comes at 240 ms; up to 199 ms later the gap is the pace's. Then it is as long as the silence, 4 s
+// at most, and the next Data ends it.
+#[test]
+fn gaps_double_in_a_silence_up_to_four_seconds_and_end_with_it() {
+    let mut layout = FieldLayout::new();
+    let mut consumer = Weir::new(&Params::default(), &mut Env { layout: &mut layout });
+    let flight = Flight { in_flight: 1, srtt: Duration::from_millis(40), ..Flight::default() };
+    (1..=200).for_each(|ms| told(&mut consumer, flight, 40 + ms, 8000));
+    let (mut rng, mut trace) = (Rng::derive(0, &[]), Trace::default());
+    let mut gap = |consumer: &mut Weir, ms| {
+        let now = Time::ZERO + Duration::from_millis(ms);
+        let event = SentEvent { segment: 300, retransmission: true, flight };
+        consumer.on_sent(&event, &mut Ctx { now, rng: &mut rng, trace: &mut trace });
+        consumer.pacing(&flight).map(|gap| gap.millis())
+    };
+    let gaps = [439, 440, 640, 1040, 9999].map(|ms| gap(&mut consumer, ms));
+    assert!(gaps[0].is_some_and(|gap| gap < 2.0), "{gaps:?}");
+    assert_eq!(gaps[1..], [Some(200.0), Some(400.0), Some(800.0), Some(4000.0)]);
+    told(&mut consumer, flight, 10_000, 8000);
+    assert!(consumer.pacing(&flight).is_some_and(|gap| gap < Duration::from_millis(100)));
 }

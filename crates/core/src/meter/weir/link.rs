@@ -25,6 +25,9 @@ const CODEL: Constants = Constants {
 };
 /// A link counts as at least this part of its stated rate.
 const LEAST_SERVICE: f64 = 0.001;
+/// The share of Data asked for again that says nothing, and over how many it is the mean: as for consumers.
+const NOISE: f64 = 0.1;
+const LOSS_MEMORY: f64 = 256.0;
 /// The longest wait that is told apart, in s.
 const LONGEST_WAIT: f64 = 60.0;
 
@@ -43,8 +46,10 @@ pub(super) struct Link {
     /// For how many s the rate still counts as unknown.
     distrusted: f64,
     /// How long a packet waits that joins now.
-    wait: Duration,
+    pub(super) wait: Duration,
     marks: PaqmCodel,
+    /// The share of Data that came for an Interest that was sent again, of the last some [`LOSS_MEMORY`].
+    lost: f64,
     pub(super) level: Level,
 }
 
@@ -59,6 +64,7 @@ impl Link {
             distrusted: 0.0,
             wait: Duration::ZERO,
             marks: PaqmCodel::new(CODEL),
+            lost: 0.0,
             level: Level::new(capacity, view.offered_bits),
         }
     }
@@ -66,6 +72,21 @@ impl Link {
     /// Whether its level holds.
     pub(super) fn is_trusted(&self) -> bool {
         self.distrusted <= 0.0
+    }
+
+    /// A Data came for an Interest that this link took, which was sent again or not.
+    pub(super) fn answered(&mut self, retransmitted: bool) {
+        self.lost += (f64::from(u8::from(retransmitted)) - self.lost) / LOSS_MEMORY;
+    }
+
+    /// Whether so much is lost that there may be a narrower link below, whose queue nobody here sees.
+    pub(super) fn is_lossy(&self) -> bool {
+        self.lost > NOISE
+    }
+
+    /// What came over it waited although no level made it wait.
+    pub(super) fn distrust(&mut self) {
+        self.distrusted = DISTRUST;
     }
 
     /// Whether a Data that joins now is to be marked, as no level tells what waits.

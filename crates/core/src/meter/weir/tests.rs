@@ -48,11 +48,16 @@ impl Bench {
 
     /// A Data that came `ms` ms after its Interest had left, and after the start, with a level of `kbps`, 0 if it has none.
     fn data(&mut self, face: FaceId, at: u64, ms: u64, kbps: u32) -> Packet {
+        self.repeated(face, at, ms, kbps, false)
+    }
+
+    /// The same, perhaps for an Interest that was sent again.
+    fn repeated(&mut self, face: FaceId, at: u64, ms: u64, kbps: u32, retransmitted: bool) -> Packet {
         let mut packet = Packet { kind: Kind::Data, size: 1000, ..Packet::default() };
         packet.fields.set(self.meter.slots.rate, kbps);
         packet.fields.set(self.wait, 1);
         let (prefix, rtt) = (PrefixId(0), Duration::from_millis(ms));
-        let mut event = DataIn { packet: &mut packet, prefix, face, rtt, retransmitted: false, local: false };
+        let mut event = DataIn { packet: &mut packet, prefix, face, rtt, retransmitted, local: false };
         let now = Time::ZERO + Duration::from_millis(at);
         self.meter.on_data_in(&mut event, &mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace });
         packet
@@ -164,4 +169,34 @@ fn a_link_slower_than_stated_counts_as_one_of_unknown_rate_for_ten_seconds_and_m
     assert_eq!(leaves(&mut bench, 100, 1090, &mut sent, 0.0, 0), (0, 20_000, true));
     let (marks, _, is_unknown) = leaves(&mut bench, 1090, 1200, &mut sent, 0.0, 0);
     assert_eq!((marks, is_unknown), (0, false));
+}
+
+// A Data each millisecond for 3 s, by a link of known rate: for half a second after 10 ms, then after 10 or 40. Of these
+// none or every fifth is for an Interest that was sent again, more than a tenth. Neither the delay alone nor losses alone
+// say that a queue stands where nobody sees it.
+#[test]
+fn a_link_counts_as_one_of_unknown_rate_where_data_are_lost_and_late_and_for_ten_seconds_more() {
+    let mut said = Vec::new();
+    for (ms, every) in [(40, u64::MAX), (10, 5), (40, 5)] {
+        let mut bench = Bench::new(&Params::default());
+        let soft = bench.meter.slots.soft;
+        let mut marked = 0;
+        for at in 100..3100 {
+            let (delay, retransmitted) = if at < 600 { (10, false) } else { (ms, at % every == 0) };
+            marked += usize::from(bench.repeated(LINK, at, delay, 5000, retransmitted).mark > 0);
+        }
+        let mut is_unknown = |at| bench.data(LINK, at, 10, 5000).fields.get(soft) == UNKNOWN;
+        said.push((marked > 10, is_unknown(3100)));
+    }
+    assert_eq!(said, [(false, false), (false, false), (true, true)]);
+}
+
+// Of a neighbour that tells no level it is not known what waits for its own link: nothing is concluded.
+#[test]
+fn losses_and_delay_beyond_a_neighbour_without_levels_leave_the_link_as_it_is() {
+    let mut bench = Bench::new(&Params::default());
+    for at in 100..3100 {
+        bench.repeated(LINK, at, if at < 600 { 10 } else { 40 }, 0, at % 5 == 0);
+    }
+    assert!(!bench.meter.is_unknown(LINK));
 }
