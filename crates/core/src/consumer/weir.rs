@@ -278,7 +278,7 @@ impl Consumer for Weir {
         self.round.on_data(ctx.now, self.srtt);
         if self.was_silent(ctx.now, self.params.timer.min) {
             self.begin_again(ctx.now);
-        } else if self.was_silent(ctx.now, OUTAGE) {
+        } else if self.levels_hold() && self.was_silent(ctx.now, OUTAGE) {
             self.forgive(ctx.now);
         }
         let since = ctx.now.since(self.last).secs();
