@@ -298,13 +298,9 @@ fn queue_view(packet: &Packet, delay: Duration, pair: &PacketPair) -> QueueView 
 }
 
 impl HbHcm {
-    /// Adds what a Data has yet to wait here to what it says, so that a queue that its sender knows is none of its hop's.
-    pub fn add_wait(&self, packet: &mut Packet, wait: Duration) {
-        let said = packet.fields.get(self.rtt);
-        if said != NO_MEASURE && said > 0 {
-            let sum = u64::from(said).saturating_add(wait.nanos() / UNIT);
-            packet.fields.set(self.rtt, sum.min(u64::from(NO_MEASURE - 1)) as u32);
-        }
+    /// Lets a Data tell no wait, as it will wait here for what its hop is not to be blamed for.
+    pub fn tell_nothing(&self, packet: &mut Packet) {
+        packet.fields.set(self.rtt, NO_MEASURE);
     }
 
     /// Takes a Data that arrived into the base of its hop, and no more: for hops whose delay says nothing now but may

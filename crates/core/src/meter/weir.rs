@@ -27,7 +27,7 @@ use crate::shared::explicit::{end_of_field, lower, of_field, round_trip_of_field
 use crate::shared::weir::{Slots, UNKNOWN};
 use crate::units::{Duration, Time};
 use level::Said;
-use link::{Egress, Link};
+use link::{CODEL, Egress, Link};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -226,6 +226,8 @@ impl Meter for Weir {
     fn on_data_out(&mut self, event: &mut DataOut<'_>, ctx: &mut Ctx<'_>) {
         self.delay.on_data_out(event, ctx);
         let packet = (event.packet.name.flow, event.packet.size);
+        let since = ctx.now.since(self.changed);
+        let wait = self.known(event.face).map_or(Duration::ZERO, |link| link.wait(since));
         let pace = self.count(event.face, packet, &event.interest_fields);
         if event.from_cache {
             event.packet.fields.set(self.slots.rate, 0);
@@ -236,15 +238,17 @@ impl Meter for Weir {
         if self.is_unknown(event.face) {
             event.packet.fields.set(soft, UNKNOWN);
         }
-        if self.known(event.face).is_some_and(|link| link.marks(ctx.now)) {
+        if self.known(event.face).is_some_and(|link| link.marks(since, ctx.now)) {
             event.packet.mark = event.packet.mark.max(1);
         }
         if let (Some(pace), Some(link)) = (pace, self.trusted(event.face)) {
             let grant = link.level.grant(packet.0, pace, rtt, link.capacity, &params);
-            let (level, wait) = (link.level.level, link.wait);
-            self.delay.add_wait(event.packet, wait);
+            let level = link.level.level;
             lower(&mut event.packet.fields, rate, grant);
             soften(&mut event.packet.fields, soft, level);
+            if wait >= CODEL.target {
+                self.delay.tell_nothing(event.packet);
+            }
         }
     }
 

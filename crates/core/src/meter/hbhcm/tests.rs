@@ -412,31 +412,21 @@ fn most_fetches_start_over_jitter_without_a_mark() {
     assert!(marked <= 20, "{marked} of 50 fetches");
 }
 
-// A hop of 10 ms; then 20 ms, of which a Data said 4 ms that it had yet to wait where it left: 6 ms of queue below.
+// A hop of 10 ms; then 20 ms, and a Data that tells nothing.
 #[test]
-fn what_a_data_has_yet_to_wait_at_its_sender_is_no_delay_of_the_hop_and_a_base_is_learnt_without_marks() {
+fn a_base_is_learnt_without_marks_and_a_data_that_tells_nothing_measures_nothing() {
     let mut node = Node::new(json!({ "interval": "1ms" }));
     let slot = node.meter.rtt;
     let mut packet = data(1000);
     packet.fields.set(slot, 10);
-    let event = DataIn {
-        packet: &mut packet,
-        prefix: PrefixId(0),
-        face: FaceId(1),
-        rtt: Duration::from_millis(10),
-        retransmitted: false,
-        local: false,
-    };
+    let (prefix, face, rtt) = (PrefixId(0), FaceId(1), Duration::from_millis(10));
+    let event = DataIn { packet: &mut packet, prefix, face, rtt, retransmitted: false, local: false };
     node.meter.learn_base(&event, ms(10.0));
-    node.meter.add_wait(event.packet, Duration::from_millis(4));
-    assert_eq!(event.packet.fields.get(slot), 40_010);
-    let mut late = *event.packet;
+    assert!(node.traced("hop-delay").is_empty());
+    let (mut late, mut silent) = (packet, packet);
     node.data_in(&mut late, 1, ms(100.0), ms(120.0));
-    assert!(matches!(node.traced("hop-delay")[..], [delay] if (delay - 6.0).abs() < 0.01));
-    // What is no measure stays none.
-    for none in [0, NO_MEASURE] {
-        late.fields.set(slot, none);
-        node.meter.add_wait(&mut late, Duration::from_millis(4));
-        assert_eq!(late.fields.get(slot), none);
-    }
+    assert!(matches!(node.traced("hop-delay")[..], [delay] if (delay - 10.0).abs() < 0.01));
+    node.meter.tell_nothing(&mut silent);
+    node.data_in(&mut silent, 1, ms(200.0), ms(220.0));
+    assert!(node.traced("hop-delay").is_empty());
 }

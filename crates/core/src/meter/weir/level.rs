@@ -187,6 +187,11 @@ impl Level {
         self.level.min(self.reach(pace, rtt, capacity, params))
     }
 
+    /// Bits of this slot so far that the hooks have seen.
+    pub(super) fn passed(&self) -> f64 {
+        self.slot.bits
+    }
+
     /// An Interest of so many bits leaves.
     pub(super) fn asks(&mut self, bits: f64) {
         let gain = if self.interest > 0.0 { 1.0 / FEW_PACKETS } else { 1.0 };

@@ -17,7 +17,7 @@ const SERVICE: f64 = 0.1;
 /// as base where marks come from delays ([`hbhcm::Params::deployed`](super::super::hbhcm::Params::deployed)).
 const DISTRUST: f64 = 10.0;
 /// What waits is marked meanwhile as by CoDel (RFC 8289, section 4.4): the router knows its own queue.
-const CODEL: Constants = Constants {
+pub(super) const CODEL: Constants = Constants {
     target: Duration::from_millis(5),
     interval: Duration::from_millis(100),
     spacing: Spacing::Codel,
@@ -45,8 +45,8 @@ pub(super) struct Link {
     backlogged: bool,
     /// For how many s the rate still counts as unknown.
     distrusted: f64,
-    /// How long a packet waits that joins now.
-    pub(super) wait: Duration,
+    /// Bits that waited at the end of the last slot.
+    waiting: f64,
     marks: PaqmCodel,
     /// The share of Data that came for an Interest that was sent again, of the last some [`LOSS_MEMORY`].
     lost: f64,
@@ -62,7 +62,7 @@ impl Link {
             sent: view.sent_bits,
             backlogged: false,
             distrusted: 0.0,
-            wait: Duration::ZERO,
+            waiting: 0.0,
             marks: PaqmCodel::new(CODEL),
             lost: 0.0,
             level: Level::new(capacity, view.offered_bits),
@@ -89,9 +89,15 @@ impl Link {
         self.distrusted = DISTRUST;
     }
 
-    /// Whether a Data that joins now is to be marked, as no level tells what waits.
-    pub(super) fn marks(&mut self, now: Time) -> bool {
-        !self.is_trusted() && self.marks.observe(self.wait, now) == State::Congested
+    /// Whether a Data that joins now, `since` the last slot ended, is to be marked, as no level tells what waits.
+    pub(super) fn marks(&mut self, since: Duration, now: Time) -> bool {
+        !self.is_trusted() && self.marks.observe(self.wait(since), now) == State::Congested
+    }
+
+    /// How long a packet waits that joins now, `since` the last slot ended.
+    pub(super) fn wait(&self, since: Duration) -> Duration {
+        let waiting = self.waiting + self.level.passed() - self.capacity * since.secs();
+        Duration::from_secs_f64((waiting / self.capacity).clamp(0.0, LONGEST_WAIT))
     }
 
     /// Ends a slot of `elapsed` s.
@@ -100,7 +106,7 @@ impl Link {
         let dropped = view.offered_bits.saturating_sub(view.sent_bits.saturating_add(waits));
         let waiting = waits as f64;
         self.serve(stated, view.sent_bits, waiting, elapsed);
-        self.wait = Duration::from_secs_f64((waiting / self.capacity).min(LONGEST_WAIT));
+        self.waiting = waiting;
         self.level.update(elapsed, self.capacity, view.offered_bits, waiting, dropped, params);
     }
 
