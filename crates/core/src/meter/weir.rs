@@ -159,8 +159,9 @@ impl Weir {
     fn measure(&mut self, event: &mut DataIn<'_>, ctx: &mut Ctx<'_>) {
         // From a neighbour that does not say what waits for its link, a queue of its own is not told from one below.
         let tells = event.packet.fields.get(self.slots.rate) > 0;
+        let now = ctx.now;
         let is_suspect = self.known(event.face).filter(|_| tells).is_some_and(|link| {
-            link.answered(event.retransmitted);
+            link.answered(event.retransmitted, now);
             link.is_lossy()
         });
         if !is_suspect && !self.is_unknown(event.face) {
@@ -191,11 +192,12 @@ impl Weir {
 }
 
 impl Meter for Weir {
-    fn on_interest_out(&mut self, event: &mut InterestOut<'_>, _: &mut Ctx<'_>) {
+    fn on_interest_out(&mut self, event: &mut InterestOut<'_>, ctx: &mut Ctx<'_>) {
         let packet = (event.packet.name.flow, event.packet.size);
         self.count(event.face, packet, &event.packet.fields);
         if let Some(link) = self.known(event.face) {
             link.level.asks(f64::from(event.packet.size) * 8.0);
+            link.asked(ctx.now);
         }
     }
 

@@ -28,6 +28,10 @@ const LEAST_SERVICE: f64 = 0.001;
 /// The share of Data asked for again that says nothing, and over how many it is the mean: as for consumers.
 const NOISE: f64 = 0.1;
 const LOSS_MEMORY: f64 = 256.0;
+/// A link was away that left Interests unanswered for so long. What it held is asked for again within so long afterwards,
+/// which says nothing of queues, and its way may be another one.
+const OUTAGE: Duration = Duration::from_millis(100);
+const AFTERWARDS: Duration = Duration::from_millis(1000);
 /// The longest wait that is told apart, in s.
 const LONGEST_WAIT: f64 = 60.0;
 
@@ -50,6 +54,9 @@ pub(super) struct Link {
     marks: PaqmCodel,
     /// The share of Data that came for an Interest that was sent again, of the last some [`LOSS_MEMORY`].
     lost: f64,
+    /// The first Interest since the last Data, and when a Data ended an outage.
+    unanswered: Option<Time>,
+    resumed: Option<Time>,
     pub(super) level: Level,
 }
 
@@ -65,6 +72,8 @@ impl Link {
             waiting: 0.0,
             marks: PaqmCodel::new(CODEL),
             lost: 0.0,
+            unanswered: None,
+            resumed: None,
             level: Level::new(capacity, view.offered_bits),
         }
     }
@@ -74,9 +83,19 @@ impl Link {
         self.distrusted <= 0.0
     }
 
+    /// An Interest leaves.
+    pub(super) fn asked(&mut self, now: Time) {
+        self.unanswered.get_or_insert(now);
+    }
+
     /// A Data came for an Interest that this link took, which was sent again or not.
-    pub(super) fn answered(&mut self, retransmitted: bool) {
-        self.lost += (f64::from(u8::from(retransmitted)) - self.lost) / LOSS_MEMORY;
+    pub(super) fn answered(&mut self, retransmitted: bool, now: Time) {
+        if self.unanswered.take().is_some_and(|asked| now.since(asked) >= OUTAGE) {
+            (self.resumed, self.lost) = (Some(now), 0.0);
+        }
+        if self.resumed.is_none_or(|resumed| now.since(resumed) >= AFTERWARDS) {
+            self.lost += (f64::from(u8::from(retransmitted)) - self.lost) / LOSS_MEMORY;
+        }
     }
 
     /// Whether so much is lost that there may be a narrower link below, whose queue nobody here sees.

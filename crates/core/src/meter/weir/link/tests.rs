@@ -42,3 +42,24 @@ fn a_slow_link_with_bursts_is_taken_for_about_what_it_brings() {
     let mean: f64 = bursts[500..].iter().sum::<f64>() / 500.0;
     assert!((0.3..0.6).contains(&mean), "{mean}");
 }
+
+/// Whether a link counts as lossy after each of two turns of 30 Data for Interests that were sent again, at `first` and
+/// `second` ms; the last Interest before the first of them left at 0. 1 − (1 − 1/256)^30 = 0.11.
+fn lossy_after(first: u64, second: u64) -> [bool; 2] {
+    let queue = QueueView { packets: 0, bytes: Bytes::ZERO, limit: Limit::Packets(100), rate: None };
+    let face = FaceId(0);
+    let view = FaceView { face, local: false, rate: None, return_rate: None, queue, sent_bits: 0, offered_bits: 0 };
+    let mut link = Link::new(STATED, &view);
+    link.asked(Time::ZERO);
+    [first, second].map(|ms| {
+        (0..30).for_each(|_| link.answered(true, Time::ZERO + Duration::from_millis(ms)));
+        link.is_lossy()
+    })
+}
+
+#[test]
+fn what_is_asked_again_within_a_second_after_an_outage_of_a_tenth_does_not_make_a_link_lossy() {
+    assert_eq!(lossy_after(99, 100), [true, true]);
+    assert_eq!(lossy_after(100, 1099), [false, false]);
+    assert_eq!(lossy_after(100, 1100), [false, true]);
+}
