@@ -16,8 +16,8 @@ const FEW_ENTRIES: usize = 2;
 /// What is known of a bucket without its entries.
 #[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 struct Bucket {
-    /// The [bits](bit) of its entries: nearly all nonces that are looked for are in no bucket, and of four of these three
-    /// and more need not look at the entries of a full one, which are far memory in a large network.
+    /// The [bits](bit) of its entries. Nearly all nonces that are looked for are not in the list, and its entries are far
+    /// memory in a large network: without them this tells 94 % of such nonces of a bucket with two, 78 % with eight.
     bits: u32,
     /// Zero for an empty one; up to [`BUCKETS`] one more than its place in `few`; above, its place in `full`.
     place: u16,

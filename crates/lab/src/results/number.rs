@@ -2,6 +2,10 @@
 
 /// `x` rounded to `digits` significant decimal digits.
 pub fn significant(x: f64, digits: usize) -> f64 {
+    // Counts, which a large network has hundreds of thousands of, are as they should be.
+    if x.trunc() == x && x.abs() < 10f64.powi(digits as i32) {
+        return x;
+    }
     format!("{x:.*e}", digits.saturating_sub(1)).parse().unwrap_or(x)
 }
 
