@@ -159,6 +159,27 @@ mod tests {
     }
 
     #[test]
+    fn waits_that_two_parts_have_counted_are_those_of_one() {
+        // Fewer than are kept uncounted, as many, and more.
+        for n in [0, 1, LATEST as u64 - 1, LATEST as u64, LATEST as u64 + 1, 100] {
+            let waits = || Waits::new(Time::ZERO..Time::NEVER, 1, None);
+            let (mut one, mut two) = (waits(), waits());
+            for part in 0..2 {
+                let mut counted = two.part().unwrap();
+                for i in 0..n + 5 * part {
+                    let waiting = Time::ZERO..Time::from_nanos(i * i * 1000);
+                    one.counts.sent(waiting.clone(), DirectedLinkId(0));
+                    counted.sent(waiting, DirectedLinkId(0));
+                }
+                two.take_in(counted);
+            }
+            assert_eq!(one.p99_ms(0), two.p99_ms(0), "{n}");
+            let total = |waits: &Waits<'_>| waits.counts.links[0].counts.as_ref().map(|counts| counts.total());
+            assert_eq!((total(&one), total(&two)), (Some(2 * n + 5), Some(2 * n + 5)));
+        }
+    }
+
+    #[test]
     fn packets_that_never_wait_have_a_quantile_of_zero() {
         let mut waits = Waits::new(Time::ZERO..Time::NEVER, 1, None);
         (0..50).for_each(|n| waits.counts.sent(Time::from_nanos(n)..Time::from_nanos(n), DirectedLinkId(0)));

@@ -38,6 +38,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn whole_numbers_are_rounded_as_they_are_through_text() {
+        for x in [0.0, -0.0, 1.0, -7.0, 999_999_999.0, 1e9, 1_000_000_005.0, -123_456_789_012.0, 9.007e15] {
+            for digits in [1, 4, 9] {
+                let through_text: f64 = format!("{x:.*e}", digits - 1).parse().unwrap();
+                assert_eq!(significant(x, digits).to_bits(), through_text.to_bits(), "{x}, {digits}");
+            }
+        }
+    }
+
+    #[test]
     fn numbers_are_written_short_and_without_exponent() {
         assert_eq!(text(1.0 / 3.0, 4), "0.3333");
         assert_eq!(text(123_456_789.0, 4), "123500000");
