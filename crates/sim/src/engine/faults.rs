@@ -317,9 +317,9 @@ impl Engine<'_, '_> {
         // that each stays in the caches.
         let changed = |new: &[PrefixRoutes], prefix: usize, node: usize| old[prefix].of(node) != new[prefix].of(node);
         let mut nodes = vec![false; self.process.places.len()];
-        for number in 0..self.process.places.len() {
+        for (number, changes) in nodes.iter_mut().enumerate() {
             for prefix in (0..old.len()).filter(|&prefix| changed(&self.faults.fib, prefix, number)) {
-                nodes[number] = true;
+                *changes = true;
                 let Some(node) = &mut self.process.places[number].node else { continue };
                 node.set_route(self.process.now, PrefixId(prefix as u32), self.faults.fib[prefix].of(number));
                 if node.wants_base_rtts() {
