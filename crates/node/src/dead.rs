@@ -13,12 +13,26 @@ const BUCKETS: usize = 512;
 /// What a bucket has room for at first: most buckets of most nodes never have more.
 const FEW_ENTRIES: usize = 2;
 
-/// The list; takes no memory until the first nonce is added, 16 bytes for each bucket that has one or two and 64 for
-/// each that has more.
+/// What is known of a bucket without its entries.
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
+struct Bucket {
+    /// The [bits](bit) of its entries. Nearly all nonces that are looked for are not in the list, and its entries are far
+    /// memory in a large network: without them this tells 94 % of such nonces of a bucket with two, 78 % with eight.
+    bits: u32,
+    /// Zero for an empty one; up to [`BUCKETS`] one more than its place in `few`; above, its place in `full`.
+    place: u16,
+}
+
+/// One bit of 32 for a digest, by others of its bits than those that name the bucket.
+fn bit(digest: u64) -> u32 {
+    1 << (digest >> 32 & 31)
+}
+
+/// The list; takes no memory until the first nonce is added, then 8 bytes for each bucket, 16 more for each that has one
+/// or two and 64 for each that has more.
 #[derive(Clone, Debug, Default, ndnweir_state::State)]
 pub(crate) struct DeadNonces {
-    /// By bucket: zero for an empty one; up to [`BUCKETS`] one more than its place in `few`; above, its place in `full`.
-    places: Option<Box<[u16; BUCKETS]>>,
+    buckets: Option<Box<[Bucket; BUCKETS]>>,
     few: Vec<[u64; FEW_ENTRIES]>,
     /// Places in `few` whose buckets have moved.
     free: Vec<u16>,
@@ -41,7 +55,9 @@ impl DeadNonces {
     /// Adds a nonce.
     pub(crate) fn insert(&mut self, name: NameId, nonce: u32) {
         let digest = self.digest(name, nonce);
-        let place = &mut self.places.get_or_insert_with(|| Box::new([0; BUCKETS]))[digest as usize % BUCKETS];
+        let buckets = self.buckets.get_or_insert_with(|| Box::new([Bucket::default(); BUCKETS]));
+        let Bucket { bits, place } = &mut buckets[digest as usize % BUCKETS];
+        *bits |= bit(digest);
         match usize::from(*place) {
             0 => {
                 let entries = [digest, 0];
@@ -73,6 +89,7 @@ impl DeadNonces {
                 let bucket = &mut self.full[at - BUCKETS - 1];
                 bucket.rotate_right(1);
                 bucket[0] = digest;
+                *bits = bucket.iter().filter(|entry| **entry != 0).fold(0, |bits, entry| bits | bit(*entry));
             }
         }
     }
@@ -80,13 +97,17 @@ impl DeadNonces {
     /// Whether the nonce is in the list.
     #[inline(always)]
     pub(crate) fn contains(&self, name: NameId, nonce: u32) -> bool {
-        self.places.as_deref().is_some_and(|places| self.is_in(places, name, nonce))
+        self.buckets.as_deref().is_some_and(|buckets| self.is_in(buckets, name, nonce))
     }
 
     #[inline(never)]
-    fn is_in(&self, places: &[u16; BUCKETS], name: NameId, nonce: u32) -> bool {
+    fn is_in(&self, buckets: &[Bucket; BUCKETS], name: NameId, nonce: u32) -> bool {
         let digest = self.digest(name, nonce);
-        let bucket = match usize::from(places[digest as usize % BUCKETS]) {
+        let Bucket { bits, place } = buckets[digest as usize % BUCKETS];
+        if bits & bit(digest) == 0 {
+            return false;
+        }
+        let bucket = match usize::from(place) {
             0 => return false,
             at @ 1..=BUCKETS => &self.few[at - 1][..],
             at => &self.full[at - BUCKETS - 1][..],
@@ -96,7 +117,7 @@ impl DeadNonces {
 
     /// Forgets all.
     pub(crate) fn clear(&mut self) {
-        self.places = None;
+        self.buckets = None;
         self.few.clear();
         self.free.clear();
         self.full.clear();

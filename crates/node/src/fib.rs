@@ -11,7 +11,7 @@ const UNBOUND: u32 = u32::MAX;
 /// The next hops of one prefix. Large networks have millions of these, most with one hop: they take 16 bytes, and more
 /// only beyond the first hop.
 #[derive(Clone, Debug, ndnweir_state::Value)]
-enum Hops {
+pub(crate) enum Hops {
     One(NextHop),
     /// None or several.
     Others(Box<[NextHop]>),
@@ -24,15 +24,17 @@ impl Hops {
         Hops::Others(Box::default())
     }
 
-    fn of(hops: Vec<NextHop>) -> Hops {
-        match hops[..] {
-            [hop] => Hops::One(hop),
-            _ => Hops::Others(hops.into_boxed_slice()),
-        }
+    /// Cheapest first. A large network sets millions of lists of one at its start: these take no allocation.
+    fn of(mut hops: impl Iterator<Item = NextHop>) -> Hops {
+        let Some(first) = hops.next() else { return Hops::none() };
+        let Some(second) = hops.next() else { return Hops::One(first) };
+        let mut all: Vec<NextHop> = [first, second].into_iter().chain(hops).collect();
+        all.sort_by_key(|hop| hop.cost);
+        Hops::Others(all.into_boxed_slice())
     }
 
     #[inline]
-    fn as_slice(&self) -> &[NextHop] {
+    pub(crate) fn as_slice(&self) -> &[NextHop] {
         match self {
             Hops::One(hop) => std::slice::from_ref(hop),
             Hops::Others(hops) => hops,
@@ -83,14 +85,11 @@ impl Fib {
         }
     }
 
-    /// Replaces the next hops of a prefix, cheapest first, those of equal cost as given. Whether there is such a
-    /// prefix.
-    pub(crate) fn set(&mut self, prefix: PrefixId, hops: impl Iterator<Item = NextHop>) -> bool {
-        let Some(entry) = self.hops.get_mut(prefix.index()) else { return false };
-        let mut hops: Vec<NextHop> = hops.collect();
-        hops.sort_by_key(|hop| hop.cost);
-        *entry = Hops::of(hops);
-        true
+    /// Replaces the next hops of a prefix, cheapest first, those of equal cost as given. What they were; none if there
+    /// is no such prefix.
+    pub(crate) fn set(&mut self, prefix: PrefixId, hops: impl Iterator<Item = NextHop>) -> Option<Hops> {
+        let entry = self.hops.get_mut(prefix.index())?;
+        Some(std::mem::replace(entry, Hops::of(hops)))
     }
 
     /// How many prefixes have next hops.
@@ -146,9 +145,9 @@ mod tests {
     #[test]
     fn hops_are_kept_cheapest_first_and_ties_as_given() {
         let mut fib = Fib::new(1);
-        assert!(fib.set(PrefixId(0), [hop(3, 5), hop(1, 2), hop(2, 5)].into_iter()));
+        assert!(fib.set(PrefixId(0), [hop(3, 5), hop(1, 2), hop(2, 5)].into_iter()).is_some());
         assert_eq!(fib.hops(PrefixId(0)), [hop(1, 2), hop(3, 5), hop(2, 5)]);
-        assert!(!fib.set(PrefixId(1), std::iter::empty()));
+        assert!(fib.set(PrefixId(1), std::iter::empty()).is_none());
         assert_eq!(fib.entries(), 1);
     }
 

@@ -21,10 +21,13 @@ pub struct Histogram {
 }
 
 /// The bucket of a duration, of 2 to the power of `bits` per power of two.
-pub(super) fn bucket(ns: u64, bits: u32) -> usize {
+pub(super) fn bucket(ns: u64, bits: u32) -> u16 {
     let octave = (u64::BITS - ns.leading_zeros()).saturating_sub(bits + 1);
-    ((octave as usize) << bits) + (ns >> octave) as usize
+    ((octave << bits) + (ns >> octave) as u32) as u16
 }
+
+/// Their numbers fit.
+const _: () = assert!((u64::BITS - SUB_BITS + 1) << SUB_BITS <= 1 << u16::BITS);
 
 /// The middle of a bucket, in ns.
 pub(super) fn middle(index: usize, bits: u32) -> f64 {
@@ -51,7 +54,7 @@ const TOGETHER: usize = 64;
 #[derive(Clone, Debug, Default, PartialEq, ndnweir_state::Value)]
 pub(super) struct Buckets {
     /// Buckets of values that are not counted yet, up to [`SINGLY`], later to [`TOGETHER`].
-    few: Vec<u32>,
+    few: Vec<u16>,
     /// The first stretch that has memory, if any has.
     first: usize,
     /// From it to the last that has.
@@ -60,13 +63,13 @@ pub(super) struct Buckets {
 
 impl Buckets {
     /// Adds one to a bucket.
-    pub(super) fn count(&mut self, at: usize) {
+    pub(super) fn count(&mut self, at: u16) {
         let room = if self.stretches.is_empty() { SINGLY } else { TOGETHER };
         if self.few.len() >= room {
             self.spread();
             self.few.reserve_exact(TOGETHER);
         }
-        self.few.push(at as u32);
+        self.few.push(at);
     }
 
     /// Counts the values that are kept singly.
@@ -74,7 +77,7 @@ impl Buckets {
     #[inline(never)]
     fn spread(&mut self) {
         let mut few = std::mem::take(&mut self.few);
-        few.drain(..).for_each(|at| self.add(at as usize, 1));
+        few.drain(..).for_each(|at| self.add(usize::from(at), 1));
         if few.capacity() <= TOGETHER {
             self.few = few;
         }
@@ -122,7 +125,7 @@ impl Buckets {
 
     fn merge(&mut self, other: &Buckets) {
         self.spread();
-        other.few.iter().for_each(|at| self.add(*at as usize, 1));
+        other.few.iter().for_each(|at| self.add(usize::from(*at), 1));
         for (first, counts) in other.stretches() {
             (first..).zip(counts).filter(|(_, n)| **n > 0).for_each(|(at, n)| self.add(at, *n));
         }
@@ -139,7 +142,7 @@ impl Buckets {
         if self.stretches.is_empty() {
             let mut few = self.few.clone();
             few.sort_unstable();
-            return few.get(rank as usize - 1).map(|at| *at as usize);
+            return few.get(rank as usize - 1).map(|at| usize::from(*at));
         }
         if !self.few.is_empty() {
             let mut counted = self.clone();
@@ -159,7 +162,7 @@ impl Buckets {
     /// Bytes that the counts take.
     #[cfg(test)]
     fn bytes(&self) -> usize {
-        self.few.capacity() * size_of::<u32>()
+        self.few.capacity() * size_of::<u16>()
             + self.stretches.len() * size_of::<usize>()
             + self.stretches().count() * size_of::<[u32; STRETCH]>()
     }

@@ -32,7 +32,51 @@ struct Counts {
     #[state(skip)]
     window: Range<Time>,
     /// By direction: packets by bucket.
-    links: Vec<Buckets>,
+    links: Vec<LinkWaits>,
+}
+
+/// Waits that are kept before they are counted: as many as fit.
+const LATEST: usize = 27;
+
+/// The waits of a link direction. In a large network each of its cache lines is far memory, and a packet needs this one
+/// alone.
+#[derive(Clone, Debug, Default, ndnweir_state::Value)]
+#[repr(align(64))]
+struct LinkWaits {
+    /// Buckets of the waits that are not counted yet.
+    latest: [u16; LATEST],
+    /// How many these are.
+    uncounted: u16,
+    counts: Option<Box<Buckets>>,
+}
+
+const _: () = assert!(size_of::<LinkWaits>() == 64);
+
+impl LinkWaits {
+    fn add(&mut self, bucket: u16) {
+        if usize::from(self.uncounted) == LATEST {
+            self.count();
+        }
+        self.latest[usize::from(self.uncounted)] = bucket;
+        self.uncounted += 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count(&mut self) {
+        let latest = &self.latest[..usize::from(std::mem::take(&mut self.uncounted))];
+        if !latest.is_empty() {
+            let counts = self.counts.get_or_insert_default();
+            latest.iter().for_each(|&bucket| counts.count(bucket));
+        }
+    }
+
+    fn take_in(&mut self, other: LinkWaits) {
+        other.latest[..usize::from(other.uncounted)].iter().for_each(|&bucket| self.add(bucket));
+        if let Some(more) = other.counts {
+            self.counts.get_or_insert_default().take_in(*more);
+        }
+    }
 }
 
 impl TapPart for Counts {
@@ -40,8 +84,7 @@ impl TapPart for Counts {
         if self.window.contains(&waiting.end)
             && let Some(counts) = self.links.get_mut(link.0 as usize)
         {
-            let at = bucket(waiting.end.since(waiting.start).nanos(), SUB_BITS);
-            counts.count(at);
+            counts.add(bucket(waiting.end.since(waiting.start).nanos(), SUB_BITS));
         }
     }
 }
@@ -49,18 +92,20 @@ impl TapPart for Counts {
 impl<'a> Waits<'a> {
     /// A tap for this window and number of link directions.
     pub fn new(window: Range<Time>, links: usize, next: Option<&'a mut dyn PacketTap>) -> Waits<'a> {
-        Waits { counts: Counts { window, links: vec![Buckets::default(); links] }, next }
+        Waits { counts: Counts { window, links: vec![LinkWaits::default(); links] }, next }
     }
 
     /// The 99th percentile of a direction by the nearest-rank rule, in ms; `None` without packets.
-    fn p99_ms(&self, link: usize) -> Option<f64> {
-        let counts = self.counts.links.get(link)?;
+    fn p99_ms(&mut self, link: usize) -> Option<f64> {
+        let waits = self.counts.links.get_mut(link)?;
+        waits.count();
+        let counts = waits.counts.as_deref()?;
         let at = counts.nearest_rank(counts.total(), 0.99)?;
         Some(middle(at, SUB_BITS) / 1e6)
     }
 
     /// Puts the results into a run of the same scenario.
-    pub fn finish(self, run: &mut Run) {
+    pub fn finish(mut self, run: &mut Run) {
         for (number, link) in run.links.iter_mut().enumerate() {
             link.queue_p99_ms = self.p99_ms(number);
         }
@@ -82,7 +127,7 @@ impl PacketTap for Waits<'_> {
 
     fn part(&self) -> Option<Box<dyn TapPart>> {
         let Counts { window, links } = &self.counts;
-        let part = || Counts { window: window.clone(), links: vec![Buckets::default(); links.len()] };
+        let part = || Counts { window: window.clone(), links: vec![LinkWaits::default(); links.len()] };
         self.next.is_none().then(|| Box::new(part()) as Box<dyn TapPart>)
     }
 
@@ -111,6 +156,27 @@ mod tests {
         let p99 = run.links[0].queue_p99_ms.unwrap();
         assert!((p99 - 198.0).abs() < 1.98, "{p99}");
         assert_eq!(run.links[1].queue_p99_ms, None);
+    }
+
+    #[test]
+    fn waits_that_two_parts_have_counted_are_those_of_one() {
+        // Fewer than are kept uncounted, as many, and more.
+        for n in [0, 1, LATEST as u64 - 1, LATEST as u64, LATEST as u64 + 1, 100] {
+            let waits = || Waits::new(Time::ZERO..Time::NEVER, 1, None);
+            let (mut one, mut two) = (waits(), waits());
+            for part in 0..2 {
+                let mut counted = two.part().unwrap();
+                for i in 0..n + 5 * part {
+                    let waiting = Time::ZERO..Time::from_nanos(i * i * 1000);
+                    one.counts.sent(waiting.clone(), DirectedLinkId(0));
+                    counted.sent(waiting, DirectedLinkId(0));
+                }
+                two.take_in(counted);
+            }
+            assert_eq!(one.p99_ms(0), two.p99_ms(0), "{n}");
+            let total = |waits: &Waits<'_>| waits.counts.links[0].counts.as_ref().map(|counts| counts.total());
+            assert_eq!((total(&one), total(&two)), (Some(2 * n + 5), Some(2 * n + 5)));
+        }
     }
 
     #[test]

@@ -2,6 +2,10 @@
 
 /// `x` rounded to `digits` significant decimal digits.
 pub fn significant(x: f64, digits: usize) -> f64 {
+    // Counts, which a large network has hundreds of thousands of, are as they should be.
+    if x.trunc() == x && x.abs() < 10f64.powi(digits as i32) {
+        return x;
+    }
     format!("{x:.*e}", digits.saturating_sub(1)).parse().unwrap_or(x)
 }
 
@@ -32,6 +36,16 @@ pub fn mean_sd(values: &[f64]) -> Option<(f64, Option<f64>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_numbers_are_rounded_as_they_are_through_text() {
+        for x in [0.0, -0.0, 1.0, -7.0, 999_999_999.0, 1e9, 1_000_000_005.0, -123_456_789_012.0, 9.007e15] {
+            for digits in [1, 4, 9] {
+                let through_text: f64 = format!("{x:.*e}", digits - 1).parse().unwrap();
+                assert_eq!(significant(x, digits).to_bits(), through_text.to_bits(), "{x}, {digits}");
+            }
+        }
+    }
 
     #[test]
     fn numbers_are_written_short_and_without_exponent() {

@@ -27,12 +27,11 @@ impl Node {
     /// over faces that do not exist are left out.
     pub fn set_route(&mut self, now: Time, prefix: PrefixId, hops: &[NextHop]) {
         let faces = self.faces.len();
-        let before: Vec<FaceId> = self.fib.hops(prefix).iter().map(|hop| hop.face).collect();
-        if self.fib.set(prefix, hops.iter().copied().filter(|hop| hop.face.index() < faces)) {
+        if let Some(before) = self.fib.set(prefix, hops.iter().copied().filter(|hop| hop.face.index() < faces)) {
             self.notify_next_hops(now, prefix);
             if self.strategies.any_sends_pending() {
-                let hops = self.fib.hops(prefix).iter().map(|hop| hop.face);
-                let new: Vec<FaceId> = hops.filter(|face| !before.contains(face)).collect();
+                let is_new = |face: &FaceId| before.as_slice().iter().all(|hop| hop.face != *face);
+                let new: Vec<FaceId> = self.fib.hops(prefix).iter().map(|hop| hop.face).filter(is_new).collect();
                 for face in new {
                     self.send_pending(now, prefix, face);
                 }

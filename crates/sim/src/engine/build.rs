@@ -244,13 +244,13 @@ impl<'n, 'o> Engine<'n, 'o> {
             let stop = consumer.stop.unwrap_or(Time::NEVER);
             self.process.apps.push(App::new(application, consumer.node as u32, face, start, stop));
         }
-        for (number, flow) in flows.into_iter().enumerate() {
-            let choices = strategies_of(self.network, placement, flow);
-            for place in &mut self.process.places {
-                if let Some(node) = &mut place.node {
-                    node.bind_flow(FlowId(number as u32), Some(PrefixId(flow.prefix)));
-                    node.assign_strategy(FlowId(number as u32), choices[usize::from(place.scheme)]);
-                }
+        let choices: Vec<_> = flows.iter().map(|&flow| strategies_of(self.network, placement, flow)).collect();
+        // Node by node, so that each stays in the caches.
+        for place in &mut self.process.places {
+            let Some(node) = &mut place.node else { continue };
+            for ((number, flow), choices) in (0..).map(FlowId).zip(&flows).zip(&choices) {
+                node.bind_flow(number, Some(PrefixId(flow.prefix)));
+                node.assign_strategy(number, choices[usize::from(place.scheme)]);
             }
         }
         Ok(())

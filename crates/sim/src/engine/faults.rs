@@ -313,12 +313,13 @@ impl Engine<'_, '_> {
         };
         let new = self.faults.served.iter().enumerate().map(routes).collect();
         let old = std::mem::replace(&mut self.faults.fib, new);
-        // Compared twice instead of listed: at the start of a large network millions of routes change.
+        // Compared twice instead of listed: at the start of a large network millions of routes change. Node by node, so
+        // that each stays in the caches.
         let changed = |new: &[PrefixRoutes], prefix: usize, node: usize| old[prefix].of(node) != new[prefix].of(node);
         let mut nodes = vec![false; self.process.places.len()];
-        for prefix in 0..old.len() {
-            for number in (0..self.process.places.len()).filter(|&node| changed(&self.faults.fib, prefix, node)) {
-                nodes[number] = true;
+        for (number, changes) in nodes.iter_mut().enumerate() {
+            for prefix in (0..old.len()).filter(|&prefix| changed(&self.faults.fib, prefix, number)) {
+                *changes = true;
                 let Some(node) = &mut self.process.places[number].node else { continue };
                 node.set_route(self.process.now, PrefixId(prefix as u32), self.faults.fib[prefix].of(number));
                 if node.wants_base_rtts() {
