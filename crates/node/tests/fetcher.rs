@@ -25,6 +25,8 @@ fn nack(segment: u32, reason: NackReason) -> Packet {
 struct Probe {
     window: f64,
     gap: Option<Duration>,
+    /// The gap once a Data has come, if another.
+    later: Option<Duration>,
     own_timeout: Option<Duration>,
     waits_after_nack: bool,
     wake: Time,
@@ -35,7 +37,9 @@ struct Probe {
 }
 
 impl Consumer for Probe {
-    fn on_data(&mut self, _: &DataEvent<'_>, _: &mut Ctx<'_>) {}
+    fn on_data(&mut self, _: &DataEvent<'_>, _: &mut Ctx<'_>) {
+        self.gap = self.later.or(self.gap);
+    }
     fn on_congestion(&mut self, _: &CongestionEvent<'_>, _: &mut Ctx<'_>) {
         self.failures.fetch_add(1, Ordering::Relaxed);
     }
@@ -211,6 +215,19 @@ fn a_scheduled_interest_is_not_moved_by_a_new_pace() {
     fetcher.handle(at(3), &data(0));
     assert!(sent(&mut fetcher, at(6)).is_empty());
     assert_eq!(sent(&mut fetcher, at(7)), [1]);
+}
+
+// The round trip is 3 ms: a gap of 7 is longer, one of 5 is not longer by the time that the Data comes.
+#[test]
+fn a_data_ends_a_gap_that_would_last_longer_than_a_round_trip() {
+    for (gap, due) in [(7, 4), (5, 5)] {
+        let paced = Probe { gap: Some(ms(gap)), later: Some(ms(1)), ..probing(3.0) };
+        let mut fetcher = started(FetcherConfig::default(), probe(paced), at(0));
+        assert_eq!(sent(&mut fetcher, at(0)), [0]);
+        fetcher.handle(at(3), &data(0));
+        assert_eq!(fetcher.poll_timeout(), at(due));
+        assert_eq!(sent(&mut fetcher, at(due)), [1]);
+    }
 }
 
 #[test]
