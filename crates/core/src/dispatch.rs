@@ -48,6 +48,7 @@ forward!(Consumer for AnyConsumer by each_consumer {
     fn timer(&self) -> Timer [];
     fn retransmission_timeout(&self) -> Option<Duration> [];
     fn retransmits_on_nack(&self) -> bool [];
+    fn ends_gap(&self) -> bool [];
     fn on_rest(&mut self, segments: Option<u64>) [segments];
     fn stamp(&mut self, segment: u64, fields: &mut Fields) [segment, fields];
     fn next_wake(&self) -> Time [];

@@ -275,6 +275,12 @@ pub trait Consumer {
         true
     }
 
+    /// Whether the Data that just came ends the gap to the next Interest, as one that ends a silence may; if not, a gap
+    /// stays as it was when it began.
+    fn ends_gap(&self) -> bool {
+        false
+    }
+
     /// Called before an Interest is stamped, with how many segments are to be requested after it; none if the end of
     /// the object is unknown.
     fn on_rest(&mut self, _segments: Option<u64>) {}

@@ -112,8 +112,9 @@ pub struct Weir {
     lost: f64,
     /// Segments to be requested after the next Interest, if that is known.
     rest: Option<u64>,
-    /// The least gap to the next Interest in a silence.
+    /// The least gap to the next Interest in a silence, and whether the last Data ended one.
     quiet: Duration,
+    ended: bool,
     round: Round,
 }
 
@@ -171,6 +172,7 @@ impl Component for Weir {
             lost: 0.0,
             rest: None,
             quiet: Duration::ZERO,
+            ended: false,
             round: Round::default(),
             params: params.clone(),
         }
@@ -283,6 +285,7 @@ impl Consumer for Weir {
         }
         let since = ctx.now.since(self.last).secs();
         self.last = ctx.now;
+        self.ended = self.quiet > Duration::ZERO;
         self.quiet = Duration::ZERO;
         self.least = event.rtt.into_iter().chain(self.least).min();
         let mark = if self.is_false_mark() { 0 } else { event.mark };
@@ -363,6 +366,10 @@ impl Consumer for Weir {
 
     fn timer(&self) -> Timer {
         self.params.timer
+    }
+
+    fn ends_gap(&self) -> bool {
+        self.ended
     }
 
     fn retransmits_on_nack(&self) -> bool {

@@ -224,7 +224,7 @@ impl Fetcher {
         };
         self.consumer.on_data(&event, &mut Ctx { now, rng: &mut self.rng, trace: &mut self.trace });
         self.in_flight = in_flight_after;
-        if self.tells_sending && self.pacer.due() > now + self.rtt.srtt() {
+        if self.tells_sending && self.consumer.ends_gap() {
             self.end_gap(now);
         }
 

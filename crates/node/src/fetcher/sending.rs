@@ -109,7 +109,7 @@ impl Fetcher {
         }
     }
 
-    /// An answer ends a gap that is longer than a round trip, as those in a silence are: the pace holds that it leads to.
+    /// A Data ended a gap: the pace holds that it leads to.
     #[inline(never)]
     pub(super) fn end_gap(&mut self, now: Time) {
         self.pacer.hasten(now, self.consumer.pacing(&self.flight()));

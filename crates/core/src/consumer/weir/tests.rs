@@ -277,5 +277,6 @@ fn gaps_double_in_a_silence_up_to_four_seconds_and_end_with_it() {
     assert!(gaps[0].is_some_and(|gap| gap < 2.0), "{gaps:?}");
     assert_eq!(gaps[1..], [Some(200.0), Some(400.0), Some(800.0), Some(4000.0)]);
     told(&mut consumer, flight, 10_000, 8000);
+    assert!(consumer.ends_gap());
     assert!(consumer.pacing(&flight).is_some_and(|gap| gap < Duration::from_millis(100)));
 }
