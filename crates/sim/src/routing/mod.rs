@@ -4,11 +4,11 @@ mod order;
 mod plan;
 
 use crate::network::{Network, NetworkError, Routes};
+use crate::shortest::{self, Edge};
 use crate::topology::Topology;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::strategy::NextHop;
 use plan::Plan;
-use std::collections::BTreeMap;
 
 /// Which directed links and nodes are up.
 #[derive(Clone, Debug, ndnweir_state::Value)]
@@ -30,32 +30,18 @@ impl Availability {
 /// there is no path.
 fn distances(topology: &Topology, up: &Availability, targets: &[u32], avoid: Option<u32>) -> Vec<u64> {
     let usable = |node: u32| up.nodes[node as usize] && avoid != Some(node);
-    let mut costs = vec![u64::MAX; topology.faces.len()];
-    // Dijkstra's algorithm with a list for each cost: there are few costs and, in a large network, thousands of nodes of
-    // one, which may come in any order.
-    let mut open: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
-    for &target in targets.iter().filter(|target| usable(**target)) {
-        costs[target as usize] = 0;
-        open.entry(0).or_default().push(target);
-    }
-    while let Some((cost, nodes)) = open.pop_first() {
-        for node in nodes.into_iter().filter(|&node| leads_on(topology, node, cost)) {
-            if costs[node as usize] != cost {
-                continue;
-            }
-            for &out in &topology.faces[node as usize] {
-                // The neighbour sends to this node over the opposite channel.
-                let id = out as usize ^ 1;
-                let inward = topology.channels[id];
-                let further = cost.saturating_add(u64::from(inward.cost));
-                if further < costs[inward.from as usize] && up.channels[id] && usable(inward.from) {
-                    costs[inward.from as usize] = further;
-                    open.entry(further).or_default().push(inward.from);
-                }
-            }
-        }
-    }
-    costs
+    let roots = targets.iter().filter(|target| usable(**target)).map(|target| *target as usize);
+    let costs = shortest::costs(topology.faces.len(), roots, 0, |node, distance: u64| {
+        let out: &[u32] = if leads_on(topology, node as u32, distance) { &topology.faces[node] } else { &[] };
+        out.iter().filter_map(move |&out| {
+            // The neighbour sends to this node over the opposite channel.
+            let id = out as usize ^ 1;
+            let inward = topology.channels[id];
+            let cost = distance.saturating_add(u64::from(inward.cost));
+            (up.channels[id] && usable(inward.from)).then_some(Edge { from: inward.from as usize, cost, id })
+        })
+    });
+    costs.into_iter().map(|cost| cost.unwrap_or(u64::MAX)).collect()
 }
 
 /// Whether neighbours may send through a node this far from the targets: a host accepts only what is for itself.
