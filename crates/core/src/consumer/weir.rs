@@ -14,7 +14,7 @@ use crate::ctx::Ctx;
 use crate::error::SchemeError;
 use crate::fields::{Field, Fields};
 use crate::shared::explicit::{RateSender, ending_to_field, of_field, round_trip_to_field, to_field};
-use crate::shared::weir::{self, Slots, UNKNOWN};
+use crate::shared::weir::{self, Losses, OUTAGE, Slots, UNKNOWN};
 use crate::units::{Bytes, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,11 @@ impl Default for Params {
     fn default() -> Params {
         // In silence the pace halves already, so that the timer need not. Where several Data are lost a flow must not wait
         // for its timer: others take its part meanwhile, and lose Data once it comes back.
-        Params { headroom: 3.0, noise: 0.1, timer: Timer { backoff_cap: 2, loss_detection: true, ..Timer::default() } }
+        Params {
+            headroom: 3.0,
+            noise: weir::NOISE,
+            timer: Timer { backoff_cap: 2, loss_detection: true, ..Timer::default() },
+        }
     }
 }
 
@@ -62,8 +66,6 @@ const STALE_ROUND_TRIPS: u64 = 4;
 
 /// A window is paced at this multiple of itself in a round trip, so that it may grow.
 const BURST: f64 = 2.0;
-/// Segments over which the share of losses is averaged.
-const LOSS_MEMORY: f64 = 256.0;
 /// For so many round trips after the first level a lower one holds at once.
 const BEGINNING: u64 = 3;
 /// The part of its pace that a newcomer sends for one round trip: of others that begin within it none has been told.
@@ -74,15 +76,10 @@ const SHORT: f64 = 2.0;
 const NO_QUEUE: f64 = 1.1;
 /// It is no silence where so few Data would have come at the pace.
 const SILENT_GAPS: u64 = 4;
-/// When no Data come for so long a link was away, and what it held is lost. As long as a link of stated rate may be behind
-/// (see [`crate::meter::weir`]).
-const OUTAGE: Duration = Duration::from_millis(100);
-/// In a silence Interests leave by gaps as long as it has lasted, so that each is twice the one before; by no more than this,
-/// for which an Interest lives by default (NDN packet format).
-const LONGEST_QUIET: Duration = Duration::from_millis(4000);
-/// A level that leaves less than one Data in so many s is none: Interests live that long by default (4 s, NDN packet
-/// format), and a true level would come too seldom to correct a false one.
-const SLOWEST: f64 = 4.0;
+/// How long Interests live by default (NDN packet format). In a silence they leave by gaps as long as it has lasted, so that
+/// each is twice the one before, and by no more than this. A level that leaves less than one Data in it is none: a true one
+/// would come too seldom to correct a false one.
+const LIFETIME: Duration = Duration::from_millis(4000);
 
 /// The consumer.
 #[derive(Clone, Debug, ndnweir_state::State)]
@@ -109,7 +106,7 @@ pub struct Weir {
     /// When that silence was noticed.
     silent: Option<Time>,
     /// The share of segments lost of late.
-    lost: f64,
+    lost: Losses,
     /// Segments to be requested after the next Interest, if that is known.
     rest: Option<u64>,
     /// The least gap to the next Interest in a silence, and whether the last Data ended one.
@@ -169,7 +166,7 @@ impl Component for Weir {
             began: None,
             restart: None,
             silent: None,
-            lost: 0.0,
+            lost: Losses::default(),
             rest: None,
             quiet: Duration::ZERO,
             ended: false,
@@ -260,7 +257,7 @@ impl Weir {
 
     /// What an outage took says nothing of the queues on the way.
     fn forgive(&mut self, now: Time) {
-        (self.is_cut, self.lost, self.silent) = (false, 0.0, Some(now));
+        (self.is_cut, self.lost, self.silent) = (false, Losses::default(), Some(now));
     }
 
     /// What the window comes to, in bit/s; no bound where levels hold, but after a silence.
@@ -276,7 +273,7 @@ impl Consumer for Weir {
     fn on_data(&mut self, event: &DataEvent<'_>, ctx: &mut Ctx<'_>) {
         self.srtt = event.flight.srtt;
         self.sender.on_data(event.size, ctx.now);
-        self.lost -= self.lost / LOSS_MEMORY;
+        self.lost.count(false);
         self.round.on_data(ctx.now, self.srtt);
         if self.was_silent(ctx.now, self.params.timer.min) {
             self.begin_again(ctx.now);
@@ -290,7 +287,7 @@ impl Consumer for Weir {
         self.least = event.rtt.into_iter().chain(self.least).min();
         let mark = if self.is_false_mark() { 0 } else { event.mark };
         self.hear(&event.flight, |fallback| fallback.on_data(&DataEvent { mark, ..*event }, ctx));
-        let slowest = 8.0 * self.sender.size() / SLOWEST;
+        let slowest = 8.0 * self.sender.size() / LIFETIME.secs();
         let level = of_field(event.fields.get(self.slots.rate));
         self.is_partial |= level.is_some_and(|level| level < slowest);
         if let Some(level) = level.filter(|level| *level >= slowest) {
@@ -315,9 +312,9 @@ impl Consumer for Weir {
             return;
         }
         if matches!(event.kind, Congestion::Timeout | Congestion::Loss) {
-            self.lost += (1.0 - self.lost) / LOSS_MEMORY;
+            self.lost.count(true);
             // A link with a level loses little, as when flows begin.
-            if self.levels_hold() && self.lost <= self.params.noise {
+            if self.levels_hold() && self.lost.share() <= self.params.noise {
                 return;
             }
         }
@@ -346,7 +343,7 @@ impl Consumer for Weir {
         self.sender.sent(ctx.now);
         let silence = ctx.now.since(self.last);
         let is_silent = self.was_silent(ctx.now, self.params.timer.min);
-        self.quiet = if is_silent { silence.min(LONGEST_QUIET) } else { Duration::ZERO };
+        self.quiet = if is_silent { silence.min(LIFETIME) } else { Duration::ZERO };
     }
 
     fn pacing(&self, flight: &Flight) -> Option<Duration> {

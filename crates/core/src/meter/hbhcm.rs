@@ -307,14 +307,18 @@ impl HbHcm {
     /// later.
     pub fn learn_base(&mut self, event: &DataIn<'_>, now: Time) {
         self.ensure(event.face);
+        let measured = self.hop_rtt(event);
+        if let (Some(Some(hop)), Some(rtt)) = (self.hops.get_mut(event.face.index()), measured) {
+            hop.base.observe(rtt, event.packet.bytes(), now);
+        }
+    }
+
+    /// The round trip of the hop that a Data came over; none if it gives no measure.
+    fn hop_rtt(&self, event: &DataIn<'_>) -> Option<Duration> {
         let carried = event.packet.fields.get(self.rtt);
         let beyond = Duration::from_nanos(UNIT * u64::from(carried));
         let unknown = carried == NO_MEASURE || (carried == 0 && !self.params.plain_ends);
-        if let Some(Some(hop)) = self.hops.get_mut(event.face.index())
-            && !(unknown || event.retransmitted || beyond > event.rtt)
-        {
-            hop.base.observe(event.rtt - beyond, event.packet.bytes(), now);
-        }
+        (!unknown && !event.retransmitted && beyond <= event.rtt).then(|| event.rtt - beyond)
     }
 }
 
@@ -328,29 +332,26 @@ impl Meter for HbHcm {
             event.packet.fields.set(self.label, label);
         }
         self.ensure(event.face);
+        let measured = self.hop_rtt(event);
         let params = &self.params;
         let Some(hop) = self.hops[event.face.index()].as_mut() else { return };
 
         if let Some(noise) = &mut hop.noise {
             noise.delivered(event.packet.bytes(), ctx.now);
         }
-        let carried = event.packet.fields.get(self.rtt);
-        let beyond = Duration::from_nanos(UNIT * u64::from(carried));
-        let unknown = carried == NO_MEASURE || (carried == 0 && !params.plain_ends);
-        if unknown || event.retransmitted || beyond > event.rtt {
+        let Some(hop_rtt) = measured else {
             hop.pair.interrupt();
             if let Some(noise) = &mut hop.noise {
                 noise.lossy();
             }
             return;
-        }
+        };
         let size = event.packet.bytes();
-        let hop_rtt = event.rtt - beyond;
         let base = hop.base.observe(hop_rtt, size, ctx.now);
         let delay = hop_rtt - base;
         let id = u64::from(event.face.0);
         if params.packet_pair {
-            hop.pair.observe((ctx.now - event.rtt) + beyond, ctx.now, size);
+            hop.pair.observe(ctx.now - hop_rtt, ctx.now, size);
             if let (Some(rate), Some(queue)) = (hop.pair.bandwidth(), hop.pair.queue(delay)) {
                 ctx.trace.record(ctx.now, "hop-bandwidth", id, rate.mbps());
                 ctx.trace.record(ctx.now, "hop-queue", id, queue.get() as f64);

@@ -2,6 +2,7 @@
 
 use crate::component::Env;
 use crate::fields::{Field, Slot};
+use crate::units::Duration;
 
 /// The fields that each part uses.
 pub const FIELDS: &[Field] = &[Field::ExplicitRate, Field::SecondaryRate, Field::RoundTrip];
@@ -9,6 +10,30 @@ pub const FIELDS: &[Field] = &[Field::ExplicitRate, Field::SecondaryRate, Field:
 pub const STRATEGY_FIELDS: &[Field] = &[Field::ExplicitRate, Field::SecondaryRate, Field::RoundTrip, Field::LongerWay];
 /// What [`Slots::soft`] says where the rate of a link on the way is unknown: the least number, which no level has.
 pub const UNKNOWN: u32 = 1;
+
+/// A way that brought no Data for so long was away, and what it held is lost, which says nothing of queues. As long as a
+/// link of stated rate may be behind it.
+pub const OUTAGE: Duration = Duration::from_millis(100);
+/// The largest share of losses that says nothing.
+pub const NOISE: f64 = 0.1;
+/// Over so many the share of losses is averaged.
+const LOSS_MEMORY: f64 = 256.0;
+
+/// The share of losses of late.
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
+pub struct Losses(f64);
+
+impl Losses {
+    /// One more that was lost or was not.
+    pub fn count(&mut self, lost: bool) {
+        self.0 += (f64::from(u8::from(lost)) - self.0) / LOSS_MEMORY;
+    }
+
+    /// From 0 to 1.
+    pub fn share(&self) -> f64 {
+        self.0
+    }
+}
 
 /// Where the fields are.
 #[derive(Clone, Copy, Debug, ndnweir_state::Value)]

@@ -4,6 +4,7 @@ use super::super::paqm::{Constants, PaqmCodel, Spacing, State};
 use super::Params;
 use super::level::Level;
 use crate::shaper::FaceView;
+use crate::shared::weir::{Losses, NOISE, OUTAGE};
 use crate::units::{Duration, Time};
 
 /// A stated rate counts again this long after a backlog, in s.
@@ -25,12 +26,8 @@ pub(super) const CODEL: Constants = Constants {
 };
 /// A link counts as at least this part of its stated rate.
 const LEAST_SERVICE: f64 = 0.001;
-/// The share of Data asked for again that says nothing, and over how many it is the mean: as for consumers.
-const NOISE: f64 = 0.1;
-const LOSS_MEMORY: f64 = 256.0;
-/// A link was away that left Interests unanswered for so long. What it held is asked for again within so long afterwards,
-/// which says nothing of queues, and its way may be another one.
-const OUTAGE: Duration = Duration::from_millis(100);
+/// What an [`OUTAGE`] took is asked for again within so long afterwards, which says nothing of queues, and the way may be
+/// another one.
 const AFTERWARDS: Duration = Duration::from_millis(1000);
 /// The longest wait that is told apart, in s.
 const LONGEST_WAIT: f64 = 60.0;
@@ -52,8 +49,8 @@ pub(super) struct Link {
     /// Bits that waited at the end of the last slot.
     waiting: f64,
     marks: PaqmCodel,
-    /// The share of Data that came for an Interest that was sent again, of the last some [`LOSS_MEMORY`].
-    lost: f64,
+    /// Data that came for an Interest that was sent again.
+    lost: Losses,
     /// The first Interest since the last Data, and when a Data ended an outage.
     unanswered: Option<Time>,
     resumed: Option<Time>,
@@ -71,7 +68,7 @@ impl Link {
             distrusted: 0.0,
             waiting: 0.0,
             marks: PaqmCodel::new(CODEL),
-            lost: 0.0,
+            lost: Losses::default(),
             unanswered: None,
             resumed: None,
             level: Level::new(capacity, view.offered_bits),
@@ -91,16 +88,16 @@ impl Link {
     /// A Data came for an Interest that this link took, which was sent again or not.
     pub(super) fn answered(&mut self, retransmitted: bool, now: Time) {
         if self.unanswered.take().is_some_and(|asked| now.since(asked) >= OUTAGE) {
-            (self.resumed, self.lost) = (Some(now), 0.0);
+            (self.resumed, self.lost) = (Some(now), Losses::default());
         }
         if self.resumed.is_none_or(|resumed| now.since(resumed) >= AFTERWARDS) {
-            self.lost += (f64::from(u8::from(retransmitted)) - self.lost) / LOSS_MEMORY;
+            self.lost.count(retransmitted);
         }
     }
 
     /// Whether so much is lost that there may be a narrower link below, whose queue nobody here sees.
     pub(super) fn is_lossy(&self) -> bool {
-        self.lost > NOISE
+        self.lost.share() > NOISE
     }
 
     /// What came over it waited although no level made it wait.

@@ -6,7 +6,7 @@ use crate::packet::{Kind, Packet};
 use crate::queue::{Limit, QueueView};
 use crate::units::{Bytes, Rate};
 
-const LINK: FaceId = FaceId(0);
+pub(super) const LINK: FaceId = FaceId(0);
 const UNKNOWN_LINK: FaceId = FaceId(1);
 
 struct Bench {
@@ -18,7 +18,7 @@ struct Bench {
 }
 
 /// A face without a queue, by which so many bits were offered and left.
-fn view(face: FaceId, rate: Option<Rate>, bits: u64) -> FaceView {
+pub(super) fn view(face: FaceId, rate: Option<Rate>, bits: u64) -> FaceView {
     let queue = QueueView { packets: 0, bytes: Bytes::ZERO, limit: Limit::Packets(100), rate };
     FaceView { face, local: false, rate, return_rate: rate, queue, sent_bits: bits, offered_bits: bits }
 }

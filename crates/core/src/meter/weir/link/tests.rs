@@ -1,17 +1,12 @@
+use super::super::tests::{LINK, view};
 use super::*;
-use crate::ids::FaceId;
-use crate::queue::{Limit, QueueView};
-use crate::units::Bytes;
 
 const STATED: f64 = 10e6;
 
 /// The capacity after each slot of 10 ms of a link of 10 Mbit/s with a queue that stands, which serves these parts of a
 /// slot's worth.
 fn capacities(parts: impl Iterator<Item = f64>) -> Vec<f64> {
-    let queue = QueueView { packets: 0, bytes: Bytes::ZERO, limit: Limit::Packets(100), rate: None };
-    let face = FaceId(0);
-    let view = FaceView { face, local: false, rate: None, return_rate: None, queue, sent_bits: 0, offered_bits: 0 };
-    let (mut link, mut sent) = (Link::new(STATED, &view), 0.0);
+    let (mut link, mut sent) = (Link::new(STATED, &view(LINK, None, 0)), 0.0);
     let after = parts.map(|part| {
         sent += part * 0.01 * STATED;
         link.serve(STATED, sent as u64, 1e6, 0.01);
@@ -46,10 +41,7 @@ fn a_slow_link_with_bursts_is_taken_for_about_what_it_brings() {
 /// Whether a link counts as lossy after each of two turns of 30 Data for Interests that were sent again, at `first` and
 /// `second` ms; the last Interest before the first of them left at 0. 1 − (1 − 1/256)^30 = 0.11.
 fn lossy_after(first: u64, second: u64) -> [bool; 2] {
-    let queue = QueueView { packets: 0, bytes: Bytes::ZERO, limit: Limit::Packets(100), rate: None };
-    let face = FaceId(0);
-    let view = FaceView { face, local: false, rate: None, return_rate: None, queue, sent_bits: 0, offered_bits: 0 };
-    let mut link = Link::new(STATED, &view);
+    let mut link = Link::new(STATED, &view(LINK, None, 0));
     link.asked(Time::ZERO);
     [first, second].map(|ms| {
         (0..30).for_each(|_| link.answered(true, Time::ZERO + Duration::from_millis(ms)));
