@@ -42,6 +42,11 @@ const LEAST_WEIGHT: f64 = 1e-3;
 const LEAST_SQUEEZE: f64 = 0.8;
 /// A packet that was dropped tells of an overload in so many slots.
 const DROPPING: u8 = 3;
+/// In so many s the level rises by as large a part of itself as the link has free. Fitted, with the next, among 0.25, 0.5
+/// and 1.
+const LIFT_TIME: f64 = 1.0;
+/// The most that this gives, among 1.05, 1.1 and 1.2: flows may come to be held here at any time, and then it is too much.
+const MOST_LIFT: f64 = 1.1;
 /// What is counted is the mean of at least so many bits: some 50 Data.
 const FEW_BITS: f64 = 400e3;
 /// Where packets are smaller, of so many: a link may carry Interests alone.
@@ -74,6 +79,9 @@ pub(super) struct Level {
     recent: f64,
     /// What is left of paces while more comes than the link carries; else 1.
     squeeze: f64,
+    /// How far the level is above an equal part of what is free, as a factor: more, the longer the link has not been full.
+    /// Flows close to the level count as held here, though another link may hold them; levels are rounded down.
+    lift: f64,
     /// The most bits that had been dropped by the end of a slot, and in how many slots this counts as of late.
     dropped: u64,
     dropping: u8,
@@ -145,6 +153,7 @@ impl Level {
             load,
             recent: 0.0,
             squeeze: 1.0,
+            lift: 1.0,
             dropped: 0,
             dropping: 0,
             flows,
@@ -322,8 +331,10 @@ impl Level {
         let own = waiting * self.stated_part();
         let target = params.utilization * capacity;
         self.free = (target - params.drain * own / reaction).max(capacity * params.least);
+        let spare = (self.free - self.load) / target;
+        self.lift = (self.lift + elapsed / LIFT_TIME * spare).clamp(1.0, MOST_LIFT);
         // What is counted is smooth already: only a rise, which flows have yet to follow, takes its time.
-        let change = (self.wanted() / self.level - 1.0).min(1.0);
+        let change = (self.lift * self.wanted() / self.level - 1.0).min(1.0);
         let change = if change > 0.0 { change * gain.min(0.5) } else { change };
         self.squeeze = self.squeezed(target, waiting, dropped);
         self.most = self.reach(self.highest, self.rtt, capacity, params);
