@@ -4,8 +4,8 @@
 //! Source: draft-cardwell-iccrg-bbr-congestion-control-00 (2017) §4, in segments. Preset `ndn-fork`: the values by
 //! which the consumer for NDN of Bai et al. (qsccp/ndn-tools, `tools/cc/bbr`, b8d07f6) differs from it; that one
 //! measures ProbeRTT by a clock of its own, which is not copied. Preset `linux`: what Linux's BBR has in addition
-//! (`net/ipv4/tcp_bbr.c`, version 6): a pace 1 % below the measured rate, and room for aggregated arrivals. The
-//! simulator's model of TCP with BBR is this one.
+//! (`net/ipv4/tcp_bbr.c`, version 6): a pace 1 % below the measured rate, room for aggregated arrivals, and windows of
+//! whole segments. The simulator's model of TCP with BBR is this one.
 //!
 //! What NDN changes: the receiver paces Interests and measures the delivery rate where it uses it; Data arrive one by
 //! one, so the law's allowance for acknowledgements in bunches has no part. Ours: no sample counts as limited by the
@@ -25,8 +25,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod aggregation;
+mod room;
 
 use aggregation::Aggregation;
+use room::Room;
 
 /// Versions of BBR v1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ndnweir_state::Value)]
@@ -66,6 +68,9 @@ params_with_presets! { Preset;
     /// Round trips over which the largest number of Data that arrived beyond rate × time is taken; the window has room
     /// for it. 0: none.
     aggregation_rounds: u32,
+    /// Whether segments in flight are counted as in Linux: the product whole, its sum with what is sent at once even
+    /// and two more while ProbeBW sends faster, what is in flight as the next leave; at once leave those of 1/1024 s.
+    whole_segments: bool,
     /// The retransmission timer.
     timer: Timer,
 }
@@ -93,6 +98,7 @@ impl Preset {
             full_rounds: 3,
             pacing_margin: 0.0,
             aggregation_rounds: 0,
+            whole_segments: false,
             timer: Timer::default(),
         };
         match self {
@@ -100,7 +106,7 @@ impl Preset {
             Preset::NdnFork => {
                 Params { bandwidth_rounds: u32::MAX, window_gain: high_gain, full_growth: 1.0, full_rounds: 1, ..draft }
             }
-            Preset::Linux => Params { pacing_margin: 0.01, aggregation_rounds: 5, ..draft },
+            Preset::Linux => Params { pacing_margin: 0.01, aggregation_rounds: 5, whole_segments: true, ..draft },
         }
     }
 }
@@ -156,6 +162,8 @@ pub struct BbrV1 {
     prior_window: f64,
     aggregation: Aggregation,
     recovery: Option<Recovery>,
+    /// When the next segments leave, if that is known.
+    departure: Time,
     decreases: u64,
 }
 
@@ -199,6 +207,7 @@ impl Component for BbrV1 {
             prior_window: window,
             aggregation: Aggregation::default(),
             recovery: None,
+            departure: Time::ZERO,
             decreases: 0,
             params: params.clone(),
         }
@@ -228,16 +237,6 @@ impl BbrV1 {
         }
     }
 
-    /// Segments of `size` bytes that are sent at once (§4.2.2): one below 1.2 Mbit/s, two below 24 Mbit/s, then those
-    /// of 1 ms up to 64 kB.
-    pub fn quantum(&self, size: f64) -> f64 {
-        match self.pacing_rate * size * 8.0 {
-            bps if bps < 1.2e6 => 1.0,
-            bps if bps < 24e6 => 2.0,
-            _ => (self.pacing_rate * 1e-3).min(65_536.0 / size).max(1.0),
-        }
-    }
-
     /// The pace before any rate is known; none without a round-trip time, which TCP has from its handshake (§4.2.1).
     fn first_pace(&self, srtt: Duration) -> Option<f64> {
         let first =
@@ -245,10 +244,29 @@ impl BbrV1 {
         (srtt > Duration::ZERO).then_some(first)
     }
 
-    /// `gain` times what fills the path, with room for what is sent at once.
-    fn target(&self, gain: f64, size: f64) -> f64 {
+    /// The pace permits the next segments at this time: Linux counts what is in flight then.
+    pub fn departs(&mut self, at: Time) {
+        self.departure = at;
+    }
+
+    fn room(&self, size: f64) -> Room {
+        Room { pace: self.pacing_rate, size, whole: self.params.whole_segments }
+    }
+
+    /// What will be in flight as the next segments leave.
+    fn in_flight_then(&self, in_flight: u32, size: f64, now: Time) -> f64 {
+        let arrives = self.bandwidth() * self.departure.since(now).secs();
+        self.room(size).in_flight(in_flight, arrives, self.pacing_gain() > 1.0)
+    }
+
+    /// `gain` times what fills the path and `extra` segments, with room for what is sent at once.
+    fn target(&self, gain: f64, extra: f64, size: f64) -> f64 {
         let Some((least, _)) = self.least else { return self.params.initial_window };
-        gain * self.bandwidth() * least.secs() + 3.0 * self.quantum(size)
+        self.room(size).target(
+            gain * self.bandwidth() * least.secs(),
+            extra,
+            self.state == State::ProbeBw && self.cycle == 0,
+        )
     }
 
     fn check_filled(&mut self, round_starts: bool) {
@@ -266,14 +284,14 @@ impl BbrV1 {
         self.cycle_since = now;
     }
 
-    fn advance_cycle(&mut self, in_flight: f64, size: f64, now: Time) {
+    fn advance_cycle(&mut self, in_flight: u32, size: f64, now: Time) {
         let Some((least, _)) = self.least else { return };
         let has_lasted = now.since(self.cycle_since) > least;
-        let gain = CYCLE[self.cycle];
+        let (gain, in_flight) = (CYCLE[self.cycle], self.in_flight_then(in_flight, size, now));
         let ends = if gain > 1.0 {
-            has_lasted && (self.lost > 0 || in_flight >= self.target(gain, size))
+            has_lasted && (self.lost > 0 || in_flight >= self.target(gain, 0.0, size))
         } else {
-            has_lasted || (gain < 1.0 && in_flight <= self.target(1.0, size))
+            has_lasted || (gain < 1.0 && in_flight <= self.target(1.0, 0.0, size))
         };
         if ends {
             self.cycle = (self.cycle + 1) % CYCLE.len();
@@ -331,7 +349,7 @@ impl BbrV1 {
     fn set_window(&mut self, flight: &Flight, size: f64) {
         let extra =
             if self.is_filled { self.aggregation.extra().min(self.bandwidth() * AGGREGATION_TIME) } else { 0.0 };
-        let target = self.target(self.window_gain(), size) + extra;
+        let target = self.target(self.window_gain(), extra, size);
         if let Some(recovery) = self.recovery
             && flight.highest_received.is_some_and(|highest| highest >= recovery.until)
         {
@@ -377,14 +395,15 @@ impl Consumer for BbrV1 {
             }
         }
         if self.state == State::ProbeBw {
-            self.advance_cycle(f64::from(in_flight), size, ctx.now);
+            self.advance_cycle(in_flight, size, ctx.now);
         }
         self.lost = 0;
         self.check_filled(round_starts);
         if self.state == State::Startup && self.is_filled {
             self.state = State::Drain;
         }
-        if self.state == State::Drain && f64::from(in_flight.saturating_sub(1)) <= self.target(1.0, size) {
+        let left = self.in_flight_then(in_flight.saturating_sub(1), size, ctx.now);
+        if self.state == State::Drain && left <= self.target(1.0, 0.0, size) {
             self.enter_probe_bw(ctx.now, ctx.rng);
         }
         let expired = self.take_rtt(event.rtt, ctx.now);

@@ -186,6 +186,11 @@ pub struct Law {
 }
 
 impl Law {
+    /// The window up to which it grows by slow start, in segments.
+    pub fn threshold(&self) -> f64 {
+        self.start.threshold()
+    }
+
     /// The law by itself, for who keeps segments and timers elsewhere.
     pub fn new(params: &Params) -> Law {
         Law {

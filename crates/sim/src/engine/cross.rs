@@ -6,7 +6,7 @@ use crate::nada;
 use crate::network::{CrossFlow, CrossKind, Network};
 use crate::outcome::CrossCounters;
 use crate::schedule::{Due, EventRank, Schedule};
-use crate::tcp::{Ack, Receiver, Segment, Sender};
+use crate::tcp::{Ack, Algorithm, Receiver, Rule, Segment, Sender};
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::ids::FlowId;
 use ndnweir_core::packet::{Fragment, Packet, flags};
@@ -72,8 +72,10 @@ impl Cross {
                 })),
                 CrossKind::Tcp { algorithm, segments, .. } => {
                     let law = Rng::derive(seed, &[STREAM, number as u64, LAW]);
-                    let sender = Sender::new(algorithm, segments.unwrap_or(u32::MAX), given.size, law);
-                    State::Tcp(Box::new((sender, Receiver::default())))
+                    let total = segments.unwrap_or(u32::MAX);
+                    let rule = if algorithm == Algorithm::QuicReno { Rule::QUIC } else { Rule::TCP };
+                    let sender = Sender::new(algorithm, total, given.size, law);
+                    State::Tcp(Box::new((sender, Receiver::new(rule, total))))
                 }
             };
             let wait = match (&state, given.gap()) {
@@ -159,7 +161,7 @@ impl Flow {
     fn due(&self, given: &CrossFlow) -> Time {
         match &self.state {
             State::Tcp(ends) if ends.0.poll_timeout() == Time::NEVER && ends.0.counters().sent == 0 => given.start,
-            State::Tcp(ends) => ends.0.poll_timeout(),
+            State::Tcp(ends) => ends.0.poll_timeout().min(ends.1.poll_timeout()),
             State::Nada(_) if self.next == Time::NEVER => Time::NEVER,
             State::Nada(media) => media.sender.next().min(media.report),
             _ => self.next,
@@ -181,10 +183,22 @@ impl<S: Sink> Net<S> {
     /// Handles the event of a flow.
     pub(super) fn cross_due(&mut self, now: Time, number: usize) {
         if let State::Tcp(ends) = &mut self.cross.flows[number].state {
+            if let Some(ack) = ends.1.handle_timeout(now) {
+                self.cross_ack(now, number, ack);
+                return self.cross_schedule(now, number);
+            }
             ends.0.handle_timeout(now);
         }
         self.cross_report(now, number);
         self.cross_send(now, number);
+    }
+
+    /// A receiver of segments acknowledges.
+    fn cross_ack(&mut self, now: Time, number: usize, ack: Ack) {
+        let CrossKind::Tcp { ack: size, .. } = self.cross.given[number].kind else { return };
+        let Ack { next, segment, transmission } = ack;
+        let packet = Packet { nonce: segment, payload: transmission, lifetime_ms: next, size, ..datagram() };
+        self.cross_offer(now, number, true, packet);
     }
 
     /// A receiver of media reports if it is time to.
@@ -217,6 +231,10 @@ impl<S: Sink> Net<S> {
             flow.counters.sent += 1;
             self.cross_offer(now, number, false, packet);
         }
+        self.cross_schedule(now, number);
+    }
+
+    fn cross_schedule(&mut self, now: Time, number: usize) {
         let flow = &self.cross.flows[number];
         let due = flow.due(&self.cross.given[number]).max(now);
         self.schedule.set(flow.source, Due::new(due, EventRank::APPLICATION));
@@ -247,7 +265,7 @@ impl<S: Sink> Net<S> {
             flow.counters.delivered += 1;
             return;
         };
-        let CrossKind::Tcp { segments, ack: size, .. } = given.kind else { return };
+        let CrossKind::Tcp { segments, .. } = given.kind else { return };
         let (sender, receiver) = &mut **ends;
         if back {
             let ack = Ack { next: packet.lifetime_ms, segment: packet.nonce, transmission: packet.payload };
@@ -257,10 +275,12 @@ impl<S: Sink> Net<S> {
             }
             return self.cross_send(now, number);
         }
-        let (ack, fresh) = receiver.segment(Segment { number: packet.nonce, transmission: packet.payload });
+        let segment = Segment { number: packet.nonce, transmission: packet.payload };
+        let (ack, fresh) = receiver.segment(now, segment);
         flow.counters.delivered += u64::from(fresh);
-        let answer =
-            Packet { nonce: ack.segment, payload: ack.transmission, lifetime_ms: ack.next, size, ..datagram() };
-        self.cross_offer(now, number, true, answer);
+        if let Some(ack) = ack {
+            self.cross_ack(now, number, ack);
+        }
+        self.cross_schedule(now, number);
     }
 }

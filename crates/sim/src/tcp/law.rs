@@ -6,7 +6,7 @@ use ndnweir_core::consumer::windowed::{Cause, WindowLaw};
 use ndnweir_core::consumer::{CongestionEvent, Consumer, DataEvent, Flight, SentEvent, aimd, bbr_v1, cubic};
 use ndnweir_core::ctx::Ctx;
 use ndnweir_core::fields::FieldLayout;
-use ndnweir_core::units::{Bytes, Duration, Time};
+use ndnweir_core::units::{Duration, Time};
 use serde::Serialize;
 
 /// What controls a transfer.
@@ -32,6 +32,11 @@ const RENO_FLOOR: f64 = 2.0;
 
 /// How much faster than a window per smoothed round trip QUIC sends (RFC 9002 §7.7).
 const QUIC_GAIN: f64 = 1.25;
+
+/// Windows per smoothed round trip that size TCP's bursts, up to half of the slow start threshold and above (Linux's
+/// `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`).
+const SLOW_START_GAIN: f64 = 2.0;
+const AVOIDANCE_GAIN: f64 = 1.2;
 
 /// What CUBIC adds to its window per acknowledged segment at least until the first cut, in segments: 5 % per round
 /// trip, as Linux 6 does (`net/ipv4/tcp_cubic.c`), since the function of RFC 9438 §4.10 takes long where nothing is
@@ -104,12 +109,17 @@ impl Law {
         }
     }
 
-    /// How many segments of `size` bytes leave at once.
-    pub(super) fn quantum(&self, size: Bytes) -> u32 {
-        match self {
-            Law::Bbr(law) => law.quantum(size.get() as f64) as u32,
-            _ => 1,
-        }
+    /// Segments per second that bursts are sized by, if known: the pace, or windows per smoothed round trip where
+    /// nothing paces; `outstanding` segments are not acknowledged.
+    pub(super) fn rate(&self, flight: &Flight, outstanding: u32) -> Option<f64> {
+        let threshold = match self {
+            Law::Bbr(law) => return law.pacing(flight).map(|gap| 1.0 / gap.secs()),
+            Law::Cubic(law, _) => law.threshold(),
+            Law::Reno(law) | Law::QuicReno(law) => law.threshold(),
+        };
+        let gain = if self.window() < threshold / 2.0 { SLOW_START_GAIN } else { AVOIDANCE_GAIN };
+        let window = libm::floor(self.window()).max(outstanding.into());
+        (flight.srtt > Duration::ZERO).then(|| gain * window / flight.srtt.secs())
     }
 
     pub(super) fn on_sent(&mut self, event: &SentEvent, ctx: &mut Ctx<'_>) {
@@ -118,10 +128,13 @@ impl Law {
         }
     }
 
-    /// A segment arrived; `grows` unless a recovery holds the window.
-    pub(super) fn on_acked(&mut self, event: &DataEvent<'_>, grows: bool, ctx: &mut Ctx<'_>) {
+    /// A segment arrived; `grows` unless a recovery holds the window; the pace permits the next burst at `departure`.
+    pub(super) fn on_acked(&mut self, event: &DataEvent<'_>, grows: bool, departure: Time, ctx: &mut Ctx<'_>) {
         match self {
-            Law::Bbr(law) => law.on_data(event, ctx),
+            Law::Bbr(law) => {
+                law.departs(departure);
+                law.on_data(event, ctx);
+            }
             law if grows => {
                 law.end_slow_start(event, ctx.now);
                 let before = law.window();

@@ -94,8 +94,19 @@ impl Scoreboard {
         self.window.is_empty()
     }
 
-    pub(super) fn has_lost(&self) -> bool {
-        self.lost > 0
+    /// Segments to send again.
+    pub(super) fn lost(&self) -> u32 {
+        self.lost
+    }
+
+    /// Segments that were sent and are below no cumulative acknowledgement.
+    pub(super) fn outstanding(&self) -> u32 {
+        self.window.len() as u32
+    }
+
+    /// When the first of them was sent last.
+    pub(super) fn oldest(&self) -> Option<Time> {
+        self.window.front().map(|sent| sent.at)
     }
 
     /// Sends the lowest segment that is lost, and if there is none a new one, or else as a probe the lowest that is not

@@ -1,5 +1,6 @@
 //! The sender of a transfer: when it sends what, and its timers.
 
+use super::burst::{Bursts, Chance};
 use super::law::{Algorithm, Law};
 use super::scoreboard::{Acked, Detection, Lost, Scoreboard};
 use super::{Ack, Segment};
@@ -67,9 +68,7 @@ pub struct Sender {
     since: Time,
     expired: u32,
     probes: u32,
-    /// The pace permits a segment from this time on, and some more at once.
-    next_send: Time,
-    at_once: u32,
+    bursts: Bursts,
     /// Whether only the pace keeps it from sending.
     is_paced: bool,
     rng: Rng,
@@ -99,8 +98,7 @@ impl Sender {
             since: Time::ZERO,
             expired: 0,
             probes: 0,
-            next_send: Time::ZERO,
-            at_once: 0,
+            bursts: Bursts::new(),
             is_paced: false,
             rng,
             trace: Trace::new(false),
@@ -142,7 +140,7 @@ impl Sender {
 
     /// When [`Sender::handle_timeout`] and [`Sender::poll_transmit`] are to be called.
     pub fn poll_timeout(&self) -> Time {
-        let release = if self.is_paced { self.next_send } else { Time::NEVER };
+        let release = if self.is_paced { self.bursts.next() } else { Time::NEVER };
         let timer = if self.is_quic { self.late.min(self.probe_at()) } else { self.deadline };
         timer.min(release)
     }
@@ -189,16 +187,20 @@ impl Sender {
         self.is_paced = false;
         let is_probe = self.probes > 0;
         if !is_probe && f64::from(self.board.in_flight() + 1) > self.law.window() {
-            self.at_once = 0;
+            self.bursts.end();
             return None;
         }
         let is_new = self.board.next() < self.total;
-        if !self.board.has_lost() && !is_new && !is_probe {
+        if self.board.lost() == 0 && !is_new && !is_probe {
             return None;
         }
-        if !is_probe && self.at_once == 0 && now < self.next_send {
-            self.is_paced = true;
-            return None;
+        if !self.bursts.take() {
+            if !is_probe && now < self.bursts.next() {
+                self.is_paced = true;
+                return None;
+            }
+            let count = if self.is_quic { 1 } else { self.burst(now)? };
+            self.bursts.begin(now, count, self.law.pacing(&self.flight()), !self.is_quic);
         }
         self.probes = self.probes.saturating_sub(1);
         let segment = self.board.send(now, is_new)?;
@@ -210,16 +212,28 @@ impl Sender {
             self.deadline = now + self.retransmission_timeout();
         }
         self.since = now;
-        let flight = self.flight();
-        if let Some(gap) = self.law.pacing(&flight) {
-            let more = if self.at_once == 0 { self.law.quantum(self.size) } else { self.at_once };
-            self.at_once = more.saturating_sub(1);
-            self.next_send = self.next_send.max(now) + gap;
-        }
-        let event = SentEvent { segment: segment.number.into(), retransmission, flight };
+        let event = SentEvent { segment: segment.number.into(), retransmission, flight: self.flight() };
         let Sender { law, rng, trace, .. } = self;
         law.on_sent(&event, &mut Ctx { now, rng, trace });
         Some(segment)
+    }
+
+    /// How many segments leave now.
+    fn burst(&self, now: Time) -> Option<u32> {
+        let (flight, window, lost) = (self.flight(), self.law.window() as u32, self.board.lost());
+        self.bursts.size(&Chance {
+            now,
+            rate: self.law.rate(&flight, self.board.outstanding()),
+            is_paced: self.law.pacing(&flight).is_some(),
+            size: self.size.get(),
+            window,
+            free: window.saturating_sub(self.board.in_flight()).max(1),
+            waiting: if lost > 0 { lost } else { self.total - self.board.next() },
+            // Until everything is acknowledged that was sent when the recovery began or the timer expired.
+            repairs: lost > 0 || self.board.first() < self.recover,
+            oldest: self.board.oldest(),
+            srtt: flight.srtt,
+        })
     }
 
     /// Handles an acknowledgement.
@@ -229,6 +243,7 @@ impl Sender {
         let advances = self.board.take(now, ack, &mut acked);
         for rtt in acked.iter().filter_map(|acked| acked.rtt) {
             self.latest_rtt = rtt;
+            self.bursts.take_rtt(rtt);
             self.estimator.sample(rtt, self.board.in_flight());
         }
         if !acked.is_empty() {
@@ -262,8 +277,8 @@ impl Sender {
             fields: &Fields::default(),
             flight: Flight { in_flight: flight.in_flight + pending, ..flight },
         };
-        let Sender { law, rng, trace, .. } = self;
-        law.on_acked(&event, grows, &mut Ctx { now, rng, trace });
+        let Sender { law, bursts, rng, trace, .. } = self;
+        law.on_acked(&event, grows, bursts.next(), &mut Ctx { now, rng, trace });
     }
 
     /// Detects losses; `before` is the latest transmission that was acknowledged earlier.

@@ -1,12 +1,15 @@
 //! Tests against traces and closed forms computed by hand, over a path of constant delay without a queue.
 
 use super::*;
-use crate::tcp::Receiver;
+use crate::tcp::{Receiver, Rule};
 use proptest::prelude::{ProptestConfig, prop, prop_assert, prop_assert_eq, proptest};
 use std::collections::VecDeque;
 use std::ops::Range;
 
 const RTT: u64 = 100;
+
+/// Each segment is acknowledged at once.
+const SINGLE: Rule = Rule { every: 1, delay: Duration::ZERO, quick: 0 };
 
 fn ms(n: u64) -> Time {
     Time::ZERO + Duration::from_millis(n)
@@ -35,7 +38,8 @@ impl<F: FnMut(u64) -> bool> Path<F> {
     }
 
     fn with(algorithm: Algorithm, total: u32, lose: F) -> Path<F> {
-        let (sender, receiver) = (Sender::new(algorithm, total, 1500, Rng::derive(1, &[])), Receiver::default());
+        let sender = Sender::new(algorithm, total, 1500, Rng::derive(1, &[]));
+        let receiver = Receiver::new(SINGLE, total);
         Path {
             sender,
             receiver,
@@ -57,12 +61,17 @@ impl<F: FnMut(u64) -> bool> Path<F> {
             let lost = (self.lose)(self.sent) || is_doomed || self.dark.contains(&self.now);
             self.sent += 1;
             if !lost {
-                let (ack, fresh) = self.receiver.segment(segment);
+                let (ack, fresh) = self.receiver.segment(self.now, segment);
                 self.delivered += u64::from(fresh);
-                if !self.sent.is_multiple_of(self.ack_loss) {
-                    self.acks.push_back((self.now + Duration::from_millis(RTT), ack));
-                }
+                self.acknowledge(ack);
             }
+        }
+    }
+
+    fn acknowledge(&mut self, ack: Option<Ack>) {
+        let Some(ack) = ack else { return };
+        if !self.sent.is_multiple_of(self.ack_loss) {
+            self.acks.push_back((self.now + Duration::from_millis(RTT), ack));
         }
     }
 
@@ -71,10 +80,15 @@ impl<F: FnMut(u64) -> bool> Path<F> {
         self.send();
         loop {
             let next = self.acks.front().map_or(Time::NEVER, |ack| ack.0).min(self.sender.poll_timeout());
+            let next = next.min(self.receiver.poll_timeout());
             if next > end {
                 return;
             }
             self.now = next;
+            if let Some(ack) = self.receiver.handle_timeout(next) {
+                self.acknowledge(Some(ack));
+                continue;
+            }
             match self.acks.front() {
                 Some(&(at, ack)) if at == next => {
                     self.acks.pop_front();
@@ -99,6 +113,21 @@ fn slow_start_begins_with_ten_segments_and_doubles_every_round_trip() {
     }
     assert_eq!(sent, [10, 30, 70, 150]);
     assert_eq!(path.sender.srtt(), Duration::from_millis(RTT));
+}
+
+// The sixteen of the beginning one by one: ten, and six of the next twenty; the other fourteen in pairs, 13 in all. The
+// forty after them are acknowledged in twenty pairs. Each acknowledgement opens the window for twice what it says.
+#[test]
+fn acknowledgements_in_pairs_let_slow_start_double_every_round_trip() {
+    let mut path = Path::new(|_| false);
+    path.receiver = Receiver::new(Rule::TCP, u32::MAX);
+    let (mut sent, mut acks) = (Vec::new(), Vec::new());
+    for round in 0..4 {
+        path.run(ms(round * RTT), |_, _| ());
+        sent.push(path.sent);
+        acks.push(path.acks.len());
+    }
+    assert_eq!((sent, acks), (vec![10, 30, 70, 150], vec![10, 13, 20, 40]));
 }
 
 /// W(t) of RFC 9438 section 4.2 with C 0.4 and beta 0.7, after a cut at `max`.
@@ -203,6 +232,22 @@ fn after_a_loss_reno_halves_its_window_and_adds_a_segment_per_round_trip() {
         let seen = windows.iter().rev().find(|w| w.0 <= at).unwrap().1;
         assert!((seen - window).abs() < 1.5, "{rounds} round trips: {seen} instead of {window}");
     }
+}
+
+// Acknowledgements of one segment each, all at one instant: the first finds a sender that was silent for a round trip,
+// and where a later one opens the window by one segment, that waits for the next. After the last none is due for long.
+#[test]
+fn in_congestion_avoidance_segments_leave_in_twos() {
+    let mut path = Path::with(Algorithm::Reno, u32::MAX, |sent| sent == 200);
+    path.run(ms(2000), |_, _| ());
+    let (mut before, mut sent) = (path.sent, Vec::new());
+    path.run(ms(2100), |_, sender| {
+        sent.push(sender.counters().sent - before);
+        before = sender.counters().sent;
+    });
+    let (inner, twos) = (&sent[1..sent.len() - 1], sent.iter().filter(|&&count| count == 2).count());
+    assert!(inner.iter().all(|&count| count == 0 || count == 2) && twos > 50, "{sent:?}");
+    assert_eq!((sent.first(), sent.last()), (Some(&1), Some(&1)));
 }
 
 // Where one of N segments is lost, the window rises from W/2 to W in W/2 round trips, which send 3/8 W² = N; its mean
@@ -319,6 +364,7 @@ proptest! {
             sent < end && (sent.is_multiple_of(every) || in_burst)
         };
         let mut path = Path::with(ALL[kind], total, lose);
+        path.receiver = Receiver::new(if kind == 3 { Rule::QUIC } else { Rule::TCP }, total);
         path.ack_loss = ack_loss;
         let mut in_flight = 0;
         path.run(ms(100_000_000), |_, sender| in_flight = sender.in_flight());
