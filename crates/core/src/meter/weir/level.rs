@@ -42,11 +42,12 @@ const LEAST_WEIGHT: f64 = 1e-3;
 const LEAST_SQUEEZE: f64 = 0.8;
 /// A packet that was dropped tells of an overload in so many slots.
 const DROPPING: u8 = 3;
-/// In so many s the level rises by as large a part of itself as the link has free. Fitted, with the next, among 0.25, 0.5
-/// and 1.
-const LIFT_TIME: f64 = 1.0;
-/// The most that this gives, among 1.05, 1.1 and 1.2: flows may come to be held here at any time, and then it is too much.
-const MOST_LIFT: f64 = 1.1;
+/// In so many times what flows take to follow, the level rises by as large a part of itself as the link has free. Fitted,
+/// with the next, among 2.5, 5 and 10.
+const LIFT_REACTIONS: f64 = 10.0;
+/// The most that this gives, among 0.05, 0.1 and 0.2: flows may come to be held here at any time, and then it is too much.
+/// Less where flows take longer for some Data than counts are smoothed: there counts are chance.
+const MOST_LIFT: f64 = 0.1;
 /// What is counted is the mean of at least so many bits: some 50 Data.
 const FEW_BITS: f64 = 400e3;
 /// Where packets are smaller, of so many: a link may carry Interests alone.
@@ -332,7 +333,8 @@ impl Level {
         let target = params.utilization * capacity;
         self.free = (target - params.drain * own / reaction).max(capacity * params.least);
         let spare = (self.free - self.load) / target;
-        self.lift = (self.lift + elapsed / LIFT_TIME * spare).clamp(1.0, MOST_LIFT);
+        let most = 1.0 + MOST_LIFT * (params.smoothing.secs() / self.own_time()).min(1.0);
+        self.lift = (self.lift + elapsed / (LIFT_REACTIONS * reaction) * spare).clamp(1.0, most);
         // What is counted is smooth already: only a rise, which flows have yet to follow, takes its time.
         let change = (self.lift * self.wanted() / self.level - 1.0).min(1.0);
         let change = if change > 0.0 { change * gain.min(0.5) } else { change };
