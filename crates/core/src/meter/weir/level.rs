@@ -261,6 +261,13 @@ impl Level {
         if load > FULL * room { (room / load).max(LEAST_SQUEEZE) } else { 1.0 }
     }
 
+    /// [`Level::lift`] after `reactions` more of a load that is not all that is free, or more.
+    fn lifted(&self, reactions: f64, target: f64, params: &Params) -> f64 {
+        let most = 1.0 + MOST_LIFT * (params.smoothing.secs() / self.own_time()).min(1.0);
+        let spare = (self.free - self.load) / target;
+        (self.lift + reactions / LIFT_REACTIONS * spare).clamp(1.0, most)
+    }
+
     /// The part of the load whose packets state a pace.
     fn stated_part(&self) -> f64 {
         1.0 - (self.others / self.load.max(1.0)).min(1.0)
@@ -332,9 +339,7 @@ impl Level {
         let own = waiting * self.stated_part();
         let target = params.utilization * capacity;
         self.free = (target - params.drain * own / reaction).max(capacity * params.least);
-        let spare = (self.free - self.load) / target;
-        let most = 1.0 + MOST_LIFT * (params.smoothing.secs() / self.own_time()).min(1.0);
-        self.lift = (self.lift + elapsed / (LIFT_REACTIONS * reaction) * spare).clamp(1.0, most);
+        self.lift = if self.age < YOUNG { 1.0 } else { self.lifted(elapsed / reaction, target, params) };
         // What is counted is smooth already: only a rise, which flows have yet to follow, takes its time.
         let change = (self.lift * self.wanted() / self.level - 1.0).min(1.0);
         let change = if change > 0.0 { change * gain.min(0.5) } else { change };

@@ -335,7 +335,7 @@ fn a_flow_of_which_interests_alone_pass_grows_until_they_fill_the_link() {
 /// Two flows, 100 and 101, that fill the link and are held by it.
 fn two_held() -> (Level, u64) {
     let (mut level, mut offered) = (settled(), 0);
-    (level.level, level.flows, level.bound) = (4.95e6, 2.0, 2.0);
+    (level.level, level.load, level.flows, level.bound) = (4.95e6, 9.9e6, 2.0, 2.0);
     for _ in 0..2000 {
         slot(&mut level, &[(4.95e6, 49_500.0); 2], &mut offered, 0.0);
     }
@@ -491,4 +491,46 @@ fn interests_count_in_the_soft_least_by_their_size() {
         slot(&mut level, &[(1e6, 320.0); 10], &mut offered, 0.0);
     }
     assert!((level.of_interests() / level.level - 1.0).abs() < 1e-3, "{}", level.of_interests());
+}
+
+// Two flows of 4.5 Mbit/s, as another link has no more for them: more than 0.9 of 4.95, so that they count in full, and the
+// load is 9 of 9.9. What flows take to follow is 0.1 s, so ten times that 1 s: in a slot of 10 ms the level is raised by 0.01
+// · 0.9/9.9. Once it is 4.5/0.8, a quarter above, they count by what they send, and a third could have what is left.
+#[test]
+fn a_level_rises_away_from_flows_close_to_it_that_another_link_holds() {
+    let (mut level, mut offered) = (settled(), 0);
+    (level.load, level.flows, level.bound, level.level) = (9e6, 2.0, 2.0, 4.95e6);
+    slot(&mut level, &[(4.5e6, 45_000.0); 2], &mut offered, 0.0);
+    assert!((level.lift - (1.0 + 0.01 * 0.9 / 9.9)).abs() < 1e-12, "{}", level.lift);
+    for _ in 0..1000 {
+        slot(&mut level, &[(4.5e6, 45_000.0); 2], &mut offered, 0.0);
+    }
+    assert!((level.lift - 1.1).abs() < 1e-12 && level.level > 5.6e6, "{} {}", level.lift, level.level);
+}
+
+// A load of 1.1 of the target: the level falls back by 0.1 in each second, and not below an equal part.
+#[test]
+fn an_overload_ends_what_a_level_was_raised_by() {
+    let (mut level, mut offered) = (settled(), 0);
+    (level.load, level.lift) = (1.1 * 9.9e6, 1.05);
+    for slots in [25, 75] {
+        for _ in 0..slots {
+            slot(&mut level, &[(5.445e6, 54_450.0); 2], &mut offered, 0.0);
+        }
+        assert!((level.lift - if slots == 25 { 1.025 } else { 1.0 }).abs() < 1e-9, "{}", level.lift);
+    }
+}
+
+// 20 kbit take 2 s at 10 kbit/s, twenty times as long as counts are smoothed: 0.1/20 at most.
+#[test]
+fn the_level_of_slow_flows_is_raised_by_next_to_nothing() {
+    let capacity = 1e6;
+    let mut level = Level::new(capacity, 0);
+    for _ in 0..10_000 {
+        (level.level, level.age) = (10e3, 60.0);
+        level.count(FlowId(1), 100.0, &said(Some(10e3), 0.02), 0.1);
+        level.update(0.01, capacity, 0, 0.0, 0, &Params::default());
+        assert!(level.lift <= 1.005 + 1e-12, "{}", level.lift);
+    }
+    assert!(level.lift > 1.004, "{}", level.lift);
 }
