@@ -1,5 +1,5 @@
-use super::super::{Arrival, Copy};
 use super::super::harness::{Bench, at, nacked, sent};
+use super::super::{Arrival, Copy};
 use super::*;
 use crate::ids::NameId;
 use crate::packet::Kind;
@@ -212,7 +212,9 @@ fn interests_that_nobody_can_answer_do_not_silence_a_next_hop_whose_data_come() 
         answer(&mut bench, ms, ms + 10, 1, 0);
         (0..3).for_each(|_| bench.timeout_at(ms + 20, &[sent(1, ms)]));
     }
-    assert!(!bench.strategy.prefixes[0].hops[0].is_silent(at(1000)) && bench.strategy.prefixes[0].hops[0].window() >= 4.0);
+    assert!(
+        !bench.strategy.prefixes[0].hops[0].is_silent(at(1000)) && bench.strategy.prefixes[0].hops[0].window() >= 4.0
+    );
 }
 
 #[test]
