@@ -36,10 +36,10 @@ impl Forwarder {
         let Some(fragment) = view.fragment else { return };
         let face = &mut self.faces[id.index()];
         if view.is_fragmented() {
-            let trust = face.trust;
+            let (trust, class) = (face.trust, face.class);
             let reassembler = face.reassembler.get_or_insert_with(|| Box::new(Reassembler::default()));
             let now_here = Duration::from_nanos(now.nanos());
-            match self.fragments.within(reassembler, |face| face.push_again(now_here, 0, &view, again)) {
+            match self.fragments.within(class, reassembler, |face| face.push_again(now_here, 0, &view, again)) {
                 Ok(None) => {}
                 Ok(Some(whole)) => {
                     let link_fields = LinkHeaderFields::of_header(&whole.header, &self.layout, trust);
