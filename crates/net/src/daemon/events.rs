@@ -247,7 +247,7 @@ fn may_send_unproven(
     }
     let bytes = frames.bytes.len();
     // A peer with link reliability is proved by its acks.
-    admission.draws(now, origin, bytes) && (acks() || !challenge.withholds(first, bytes))
+    admission.draws(now, origin, challenge.signs(), bytes) && (acks() || !challenge.withholds(first, bytes))
 }
 
 impl SocketFace {
