@@ -9,6 +9,9 @@
 use crate::shares::FaceClass;
 use ndnweir_wire::lp::{Reassembler, ReassemblerConfig};
 
+/// One part of so many is left to others than on-demand peers.
+const LEFT_TO_OTHERS: usize = 4;
+
 /// The shared limit and what happened to incomplete packets.
 #[derive(Debug)]
 pub(super) struct Fragments {
@@ -42,7 +45,7 @@ impl Fragments {
         let (before, held) = (reassembler.stats(), reassembler.bytes());
         let mut left = self.limit.saturating_sub(self.bytes - held);
         if class == FaceClass::OnDemand {
-            left = left.min((self.limit - self.limit / 4).saturating_sub(self.on_demand - held));
+            left = left.min((self.limit - self.limit / LEFT_TO_OTHERS).saturating_sub(self.on_demand - held));
         }
         // As many as are then free: half of what the other faces leave.
         let share = left / 2;
