@@ -124,6 +124,9 @@ impl fmt::Display for Problems {
 
 impl std::error::Error for Problems {}
 
+/// Findings before this number come with what was probably meant.
+const MAX_SUGGESTED: usize = 5 * MAX_PRINTED;
+
 /// Collects findings while reading continues, so that one run shows all of them.
 #[derive(Debug, Default)]
 pub struct Findings {
@@ -135,6 +138,11 @@ impl Findings {
     /// Adds an error: where, what is wrong, what to do.
     pub fn error(&self, place: &Location, message: impl Into<String>, help: impl Into<String>) {
         self.errors.borrow_mut().push(Diagnostic { place: place.clone(), message: message.into(), help: help.into() });
+    }
+    /// What was probably meant by a name that does not exist, as [`suggest`] says it, while that may be read: in a large
+    /// file in which nothing fits, each name would be compared with all.
+    pub(crate) fn suggest<'a>(&self, wrong: &str, what: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+        if self.errors.borrow().len() < MAX_SUGGESTED { suggest(wrong, what, names) } else { String::new() }
     }
     pub(crate) fn add_notes(&self, more: Vec<Diagnostic>) {
         self.notes.borrow_mut().extend(more);
@@ -197,6 +205,17 @@ mod tests {
         let list = found.check().unwrap_err().list;
         let messages: Vec<&str> = list.iter().map(|finding| finding.message.as_str()).collect();
         assert_eq!(messages, ["x", "y", "z"]);
+    }
+
+    #[test]
+    fn names_are_suggested_for_the_first_hundred_findings() {
+        let found = Findings::default();
+        let suggested = || found.suggest("nod", "nodes", ["node"]);
+        for _ in 0..100 {
+            assert_eq!(suggested(), "did you mean \"node\"?");
+            found.error(&Location::whole("a"), "x", "");
+        }
+        assert_eq!(suggested(), "");
     }
 
     #[test]

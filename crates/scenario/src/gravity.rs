@@ -97,18 +97,21 @@ fn weights(network: &Network) -> Vec<u128> {
 /// The nodes that can run applications in the largest connected part, in the order of the file.
 fn largest_part(network: &Network) -> Vec<usize> {
     let reach = Reach::new(network);
-    let mut left: Vec<usize> =
-        (0..network.nodes.len()).filter(|&n| network.nodes[n].kind != NodeKind::Switch).collect();
+    let members = reach.members();
+    let mut left: Vec<bool> = network.nodes.iter().map(|node| node.kind != NodeKind::Switch).collect();
+    // All nodes that a router reaches also reach each other, which does not hold for a host between two parts.
+    let (hosts, routers): (Vec<usize>, Vec<usize>) =
+        (0..left.len()).filter(|&n| left[n]).partition(|&n| network.nodes[n].kind.is_host());
     let mut best = Vec::new();
-    while left.len() > best.len() {
-        // All nodes that a router reaches also reach each other, which does not hold for a host between two parts.
-        let router = left.iter().copied().find(|&n| !network.nodes[n].kind.is_host());
-        let root = router.unwrap_or(left[0]);
-        let (part, rest): (Vec<usize>, Vec<usize>) = left.into_iter().partition(|&n| reach.can(root, n));
+    for root in routers.into_iter().chain(hosts) {
+        if !left[root] {
+            continue;
+        }
+        let part = reach.reached_from(root, &members).into_iter();
+        let part: Vec<usize> = part.filter(|&n| std::mem::take(&mut left[n])).collect();
         if part.len() > best.len() {
             best = part;
         }
-        left = rest;
     }
     best
 }

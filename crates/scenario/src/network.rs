@@ -6,7 +6,7 @@ use ndnweir_core::component::FamilyParams;
 use ndnweir_core::error::SchemeError;
 use ndnweir_core::scheme::ComponentChoice;
 
-use super::diag::{Findings, Location, suggest};
+use super::diag::{Findings, Location};
 use super::direction::DirectionTable;
 use super::fields::{Fields, Packets};
 use super::media::{self, Media};
@@ -147,7 +147,7 @@ impl Network {
     /// Reports that no link has this name, unless links are missing because of other errors.
     pub(super) fn no_link(&self, name: &str, at: &Location, found: &Findings) {
         if !self.partial {
-            let help = suggest(name, "links", self.links.iter().map(|l| l.name.as_str()));
+            let help = found.suggest(name, "links", self.links.iter().map(|l| l.name.as_str()));
             found.error(at, format!("there is no link \"{name}\""), help);
         }
     }
@@ -426,7 +426,7 @@ fn ends(f: &Fields<'_>, network: &Network, found: &Findings) -> Option<(usize, u
 pub(super) fn node_index(name: &str, at: &Location, network: &Network, found: &Findings) -> Option<usize> {
     let known = network.node_index.get(name).copied();
     if known.is_none() {
-        let help = suggest(name, "nodes", network.nodes.iter().map(|n| n.name.as_str()));
+        let help = found.suggest(name, "nodes", network.nodes.iter().map(|n| n.name.as_str()));
         found.error(at, format!("there is no node \"{name}\""), help);
     }
     known

@@ -1,5 +1,7 @@
 //! Which nodes can reach which: the part of routing that validation needs.
 
+use std::collections::BTreeSet;
+
 use super::model::NodeKind;
 use super::network::Network;
 
@@ -48,6 +50,23 @@ impl Reach {
             }
         }
         Reach { touches, beside }
+    }
+
+    /// By connected part: the nodes that belong to it or touch it, in their order.
+    pub(super) fn members(&self) -> Vec<Vec<usize>> {
+        let mut members = vec![Vec::new(); self.touches.len()];
+        for (node, touched) in self.touches.iter().enumerate() {
+            for &part in touched {
+                members[part].push(node);
+            }
+        }
+        members
+    }
+
+    /// All that a node reaches, given the members of each part, in order; itself among them.
+    pub(super) fn reached_from(&self, node: usize, members: &[Vec<usize>]) -> BTreeSet<usize> {
+        let parts = self.touches[node].iter().flat_map(|&part| &members[part]);
+        parts.chain(&self.beside[node]).copied().chain([node]).collect()
     }
 
     pub(super) fn can(&self, from: usize, to: usize) -> bool {

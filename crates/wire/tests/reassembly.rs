@@ -207,6 +207,15 @@ fn bookkeeping_counts_towards_the_bound_and_a_lower_bound_takes_effect_with_the_
     assert!(reassembler.stats().evicted > before);
 }
 
+/// A few bytes would otherwise occupy as much as four hundred fragments.
+#[test]
+fn the_number_of_fragments_that_a_packet_states_takes_no_memory() {
+    let mut reassembler = Reassembler::default();
+    let header = LpHeader { sequence: Some(7), frag_index: Some(399), frag_count: Some(400), ..LpHeader::default() };
+    push(&mut reassembler, ZERO, 0, &header.encode(Some(&[0]))).unwrap();
+    assert!((100..600).contains(&reassembler.bytes()), "{}", reassembler.bytes());
+}
+
 #[test]
 fn contradicting_fragments_are_dropped_and_counted() {
     let mut reassembler = Reassembler::default();

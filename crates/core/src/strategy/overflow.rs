@@ -6,8 +6,8 @@
 //! moving traffic, and the consumer need not. So no rate of a link has to be known. With one next hop, and for
 //! retransmissions, it is `best-route`.
 //!
-//! A next hop that has left three Interests since its last Data unanswered gets no more, but one each second, until it
-//! answers. Data say how much longer the longest way in use is ([`Field::LongerWay`]), so that a consumer does not take
+//! A next hop that has left three Interests since its last Data unanswered gets no more, but a copy of one each second,
+//! until it answers. Data say how much longer the longest way in use is ([`Field::LongerWay`]), so that a consumer does not take
 //! what comes by it for lost.
 //!
 //! Source: ours. Windows per next hop are those of [`super::b_icp`] and of MPTCP's subflows; that a branching router
@@ -25,8 +25,8 @@ use crate::consumer::MAX_WINDOW;
 use crate::ctx::Ctx;
 use crate::error::SchemeError;
 use crate::fields::{Field, Fields, Slot};
-use crate::ids::{FaceId, PrefixId};
-use crate::packet::{NackReason, Packet};
+use crate::ids::{FaceId, NameId, PrefixId};
+use crate::packet::{Kind, NackReason, Packet, flags};
 use crate::shared::longer_way;
 use crate::shared::suppression::{Suppression, SuppressionParams};
 use crate::units::{Duration, Time};
@@ -111,23 +111,55 @@ impl Component for Overflow {
     }
 }
 
+/// Where an Interest goes.
+#[derive(Clone, Copy)]
+struct Chosen {
+    face: FaceId,
+    /// The silent next hop that gets a copy, to show whether it answers.
+    copy: Option<FaceId>,
+}
+
+impl Chosen {
+    fn send(self, choice: &mut ForwardingDecision) {
+        choice.send(self.face);
+        if let Some(copy) = self.copy {
+            choice.probe(copy);
+        }
+    }
+}
+
 impl Entry {
     fn hop(&mut self, face: FaceId) -> Option<&mut Hop> {
         self.hops.iter_mut().find(|hop| hop.face == face)
     }
 
     /// The hop for the next Interest among those that `may`: one that has to show how it answers, the nearest that is
-    /// hardly filled, or the least filled. Those that are silent come last.
-    fn choose(&self, light: f64, may: impl Fn(FaceId) -> bool, several: bool, now: Time) -> Option<FaceId> {
+    /// hardly filled, or the least filled. Those that are silent come last: while another answers they get copies alone,
+    /// since an Interest that waits for them is the consumer's loss.
+    fn choose(&self, light: f64, may: impl Fn(FaceId) -> bool, several: bool, now: Time) -> Option<Chosen> {
         let usable = || self.hops.iter().filter(|hop| may(hop.face));
-        if let Some(probed) = usable().find(|hop| several && hop.probe_due(now)) {
-            return Some(probed.face);
+        let due = || usable().filter(|hop| several && hop.probe_due(now));
+        let answered = usable().any(|hop| hop.answers(now));
+        if let Some(probed) = due().find(|hop| !(answered && hop.is_silent(now))) {
+            return Some(Chosen { face: probed.face, copy: None });
         }
-        let any_live = usable().any(|hop| !hop.is_silent());
-        let candidates = || usable().filter(|hop| !any_live || !hop.is_silent());
+        let any_live = usable().any(|hop| !hop.is_silent(now));
+        let candidates = || usable().filter(|hop| !any_live || !hop.is_silent(now));
         let nearest = candidates().min_by_key(|hop| hop.srtt.unwrap_or_default());
         let filled = |a: &&Hop, b: &&Hop| a.fill(now).total_cmp(&b.fill(now));
-        nearest.filter(|hop| hop.fill(now) < light).or_else(|| candidates().min_by(filled)).map(|hop| hop.face)
+        let hop = nearest.filter(|hop| hop.fill(now) < light).or_else(|| candidates().min_by(filled))?;
+        Some(Chosen { face: hop.face, copy: due().next().map(|silent| silent.face) })
+    }
+
+    /// Whether an Interest of this name went to one next hop alone to show how that answers, which still has time.
+    fn waits_for(&self, name: NameId, now: Time) -> bool {
+        let answered = self.hops.iter().any(|hop| hop.answers(now));
+        self.hops.iter().any(|hop| hop.is_probed_by(name, now) && !(answered && hop.is_silent(now)))
+    }
+
+    /// Whether this next hop is silent.
+    fn is_silent(&self, face: FaceId, now: Time) -> bool {
+        self.hops.iter().any(|hop| hop.face == face && hop.is_silent(now))
     }
 
     /// The Interest goes to `face`. `probes`: another next hop could answer it.
@@ -151,7 +183,7 @@ impl Entry {
 
     /// By how much the mean round trip of the longest way in use exceeds that over `face`.
     fn longer_than(&self, face: FaceId) -> Duration {
-        let mean = |hop: &Hop| hop.srtt.filter(|_| !hop.is_silent());
+        let mean = |hop: &Hop| hop.srtt.filter(|_| !hop.has_gone());
         let here = self.peers(face).find(|hop| hop.face == face).and_then(mean);
         let longest = self.peers(face).filter_map(mean).max();
         here.zip(longest).map_or(Duration::ZERO, |(here, longest)| longest - here)
@@ -168,24 +200,50 @@ impl Entry {
 }
 
 impl Overflow {
-    /// The next hop among those of least cost, to which the Interest now goes.
+    /// The next hop among those of least cost, to which the Interest now goes. `again`: it is pending, and silent ones are
+    /// left out.
     fn choose(
         &mut self,
         event: &InterestArrival<'_>,
         hops: impl Iterator<Item = NextHop> + Clone,
+        again: bool,
         now: Time,
-    ) -> Option<FaceId> {
+    ) -> Option<Chosen> {
+        let mut entry = self.prefixes.get_mut(event.prefix.index()).filter(|entry| !entry.hops.is_empty());
+        let silent = |hop: &NextHop| entry.as_ref().is_some_and(|entry| entry.is_silent(hop.face, now));
+        let hops = hops.filter(|hop| !(again && silent(hop)));
         let least = hops.clone().map(|hop| hop.cost).min()?;
         let cheapest = hops.filter(|hop| hop.cost == least);
-        let first = cheapest.clone().next()?.face;
-        let Some(entry) = self.prefixes.get_mut(event.prefix.index()).filter(|entry| !entry.hops.is_empty()) else {
-            return Some(first);
-        };
+        let first = Chosen { face: cheapest.clone().next()?.face, copy: None };
+        let Some(known) = entry.as_ref() else { return Some(first) };
         let may = |face| cheapest.clone().any(|hop| hop.face == face);
         let several = cheapest.clone().nth(1).is_some();
-        let face = entry.choose(self.params.light, may, several, now).unwrap_or(first);
-        entry.sent(event, face, several, now);
-        Some(face)
+        let chosen = known.choose(self.params.light, may, several, now).unwrap_or(first);
+        if let Some(entry) = &mut entry {
+            entry.sent(event, chosen.face, several, now);
+            if let Some(copy) = chosen.copy {
+                entry.sent(event, copy, true, now);
+            }
+        }
+        Some(chosen)
+    }
+
+    /// Where an Interest goes once more that went to all next hops but silent ones: where it was sent the longest time
+    /// ago.
+    fn again(&mut self, event: &InterestArrival<'_>, now: Time) -> Option<Chosen> {
+        let entry = self.prefixes.get_mut(event.prefix.index());
+        let silent = |face| entry.as_ref().is_some_and(|entry| entry.is_silent(face, now));
+        let live = event.eligible().filter(|hop| event.record(hop.face).is_some() && !silent(hop.face));
+        let live = live.min_by_key(|hop| event.record(hop.face).map(|record| record.sent));
+        let face = match live {
+            Some(hop) => hop.face,
+            None if event.unused(now).next().is_some() => return None,
+            None => event.used_earliest()?.face,
+        };
+        if let Some(entry) = entry {
+            entry.sent(event, face, false, now);
+        }
+        Some(Chosen { face, copy: None })
     }
 }
 
@@ -196,27 +254,24 @@ impl Strategy for Overflow {
 
     fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         if !event.pending(ctx.now) {
-            match self.choose(event, event.eligible(), ctx.now) {
-                Some(face) => choice.send(face),
+            match self.choose(event, event.eligible(), false, ctx.now) {
+                Some(chosen) => chosen.send(choice),
                 None => choice.reject(NackReason::NoRoute),
             }
             return;
         }
         let entry = self.prefixes.get(event.prefix.index());
-        if entry.is_some_and(|entry| entry.hops.iter().any(|hop| hop.is_probed_by(event.packet.name, ctx.now))) {
+        if entry.is_some_and(|entry| entry.waits_for(event.packet.name, ctx.now)) {
             return;
         }
         if self.suppression.suppresses(*event.note, ctx.now.since(event.last_sent())) {
             return;
         }
         *event.note = self.suppression.grown(*event.note);
-        let unused = self.choose(event, event.unused(ctx.now), ctx.now);
-        let again = || event.used_earliest().map(|hop| hop.face);
-        if let Some(face) = unused.or_else(again) {
-            if let Some(entry) = self.prefixes.get_mut(event.prefix.index()).filter(|_| unused.is_none()) {
-                entry.sent(event, face, false, ctx.now);
-            }
-            choice.send(face);
+        let unused = self.choose(event, event.unused(ctx.now), true, ctx.now);
+        let live = unused.or_else(|| self.again(event, ctx.now));
+        if let Some(chosen) = live.or_else(|| self.choose(event, event.unused(ctx.now), false, ctx.now)) {
+            chosen.send(choice);
         }
     }
 
@@ -265,6 +320,15 @@ impl Strategy for Overflow {
     fn on_timeout(&mut self, event: &TimeoutEvent<'_>, ctx: &mut Ctx<'_>) {
         if let Some(entry) = self.prefixes.get_mut(event.prefix.index()) {
             entry.lose(event.sent, ctx.now);
+        }
+    }
+
+    /// Another next hop has answered: the copy of a silent one shows that it answers again.
+    fn on_late(&mut self, packet: &Packet, face: FaceId, prefix: PrefixId, ctx: &mut Ctx<'_>) {
+        let hop = self.prefixes.get_mut(prefix.index()).and_then(|entry| entry.hop(face));
+        if let Some(hop) = hop.filter(|_| packet.kind == Kind::Data) {
+            let once = !packet.has(flags::LINK_RETRANSMITTED);
+            hop.answered_late(packet.name, once, &self.params, ctx.now);
         }
     }
 

@@ -7,7 +7,7 @@
 
 use super::bucket::Bucket;
 use super::config::Limits;
-use ndnweir_core::units::Time;
+use ndnweir_core::units::{Duration, Time};
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -21,6 +21,12 @@ const FREE: f64 = 3.0;
 const MAX_FREE: f64 = 16_384.0;
 /// How many times as much as one address all unproven ones may get at once.
 const ALL_AT_ONCE: f64 = 16.0;
+/// When less than half of that is left, an origin may have had as much as is left in about this time: those that are new
+/// and ask for little find some however many ask for much (dynamic thresholds, as in `ndnweir_node`'s shares of the PIT).
+/// It is longer than a peer needs to be proved.
+const REMEMBERED: Duration = Duration::from_millis(30_000);
+/// Each sign that a peer gets what is sent to it doubles its part, up to so many.
+const MAX_SIGNS: u32 = 6;
 
 /// Where a face comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,6 +79,17 @@ struct Share {
     draw: Bucket,
     /// Bytes that may be sent to them for what was received from there.
     free: Bucket,
+    /// Bytes that were drawn in about the last [`REMEMBERED`], and until when they are counted.
+    drawn: f64,
+    counted: Time,
+}
+
+impl Share {
+    fn drawn(&mut self, now: Time) -> f64 {
+        self.drawn *= (1.0 - now.since(self.counted).secs() / REMEMBERED.secs()).max(0.0);
+        self.counted = self.counted.max(now);
+        self.drawn
+    }
 }
 
 /// Faces that are on demand, by origin.
@@ -154,17 +171,33 @@ impl Admission {
         share(&mut self.origins, &self.limits, now, origin).free.put(now, FREE * bytes as f64);
     }
 
-    /// Whether this many bytes may be sent to an unproven peer; they are then charged.
-    pub(super) fn draws(&mut self, now: Time, origin: Origin, bytes: usize) -> bool {
+    /// Whether this many bytes may be sent to an unproven peer that has given so many signs that it gets them; they are
+    /// then charged.
+    pub(super) fn draws(&mut self, now: Time, origin: Origin, signs: u32, bytes: usize) -> bool {
         let (share, bytes) = (share(&mut self.origins, &self.limits, now, origin), bytes as f64);
-        share.free.take(now, bytes)
-            || share.draw.level(now) >= bytes && self.draw.take(now, bytes) && share.draw.take(now, bytes)
+        if share.free.take(now, bytes) {
+            return true;
+        }
+        let (left, at_once) = (self.draw.level(now), self.limits.unproven_burst.get() as f64 * ALL_AT_ONCE);
+        let part = left * f64::from(1_u32 << signs.min(MAX_SIGNS));
+        let drawn = share.drawn(now);
+        let drawing = (left >= at_once / 2.0 || drawn <= part)
+            && share.draw.level(now) >= bytes
+            && self.draw.take(now, bytes)
+            && share.draw.take(now, bytes);
+        share.drawn += if drawing { bytes } else { 0.0 };
+        drawing
     }
 
     /// An unproven peer has given a sign that it receives what is sent to it: that much more may be sent.
     pub(super) fn reward(&mut self, now: Time, origin: Origin) {
         let burst = self.limits.unproven_burst.get() as f64;
         share(&mut self.origins, &self.limits, now, origin).draw.put(now, burst);
+    }
+
+    /// One of its peers is proved: what was drawn for that is no reason to keep others from there waiting.
+    pub(super) fn proved(&mut self, now: Time, origin: Origin) {
+        share(&mut self.origins, &self.limits, now, origin).drawn = 0.0;
     }
 
     /// Removes origins without faces and without state.
@@ -183,6 +216,8 @@ fn share<'a>(origins: &'a mut HashMap<Origin, Share>, limits: &Limits, now: Time
             fresh: Bucket::new(now, ORIGIN_RATE.1, ORIGIN_RATE.0),
             draw: Bucket::new(now, limits.unproven_burst.get() as f64, rate),
             free,
+            drawn: 0.0,
+            counted: now,
         }
     })
 }
@@ -190,7 +225,6 @@ fn share<'a>(origins: &'a mut HashMap<Origin, Share>, limits: &Limits, now: Time
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndnweir_core::units::Duration;
 
     const START: Time = Time::ZERO;
 
@@ -257,6 +291,48 @@ mod tests {
         assert_ne!(of("fe80::1"), of("fe80::2"), "neighbours on a link are several");
     }
 
+    /// 500 addresses ask for 8 packets of 8000 bytes a second each, which is 8 times what all may have. After a minute one
+    /// more asks for so many, with these signs: how many of them it gets in so many seconds.
+    fn drawn_beside_five_hundred(per_second: u64, signs: u32, seconds: u64) -> u64 {
+        let mut admission = Admission::new(START, 1024, Limits::default());
+        let other = |n: u64| Origin::Host(IpAddr::from([10, 0, (n / 250) as u8, (n % 250) as u8]));
+        let mut got = 0;
+        for ms in 0..60_000 + 1000 * seconds {
+            for i in 0..4 {
+                admission.draws(at(ms), other((4 * ms + i) % 500), 0, 8000);
+            }
+            if ms >= 60_000 && ms % (1000 / per_second) == 0 && admission.draws(at(ms), host(1), signs, 8000) {
+                got += 1;
+            }
+        }
+        got
+    }
+
+    #[test]
+    fn who_is_new_gets_its_burst_beside_hundreds_who_ask_for_much_and_its_part_afterwards() {
+        assert_eq!(drawn_beside_five_hundred(10, 0, 2), 20, "an eighth, were it a matter of chance");
+        let much = drawn_beside_five_hundred(50, 0, 60);
+        assert!((60..=120).contains(&much), "{much} in a minute");
+        let signs = drawn_beside_five_hundred(50, 5, 60);
+        assert!(signs > 5 * much, "{signs}, not {much}");
+    }
+
+    #[test]
+    fn an_address_that_had_much_waits_unless_one_of_its_peers_was_proved() {
+        let mut admission = Admission::new(START, 1024, Limits::default());
+        let leave = |admission: &mut Admission, bytes: f64| {
+            let level = admission.draw.level(START);
+            admission.draw.owe(START, level - bytes);
+        };
+        leave(&mut admission, 100_000.0);
+        // Six have 48 kB and leave 52 kB, seven have more than they leave.
+        assert_eq!((0..20).filter(|_| admission.draws(START, host(1), 0, 8000)).count(), 7);
+        leave(&mut admission, 40_000.0);
+        assert!(!admission.draws(START, host(1), 0, 8000) && admission.draws(START, host(2), 0, 8000));
+        admission.proved(START, host(1));
+        assert!(admission.draws(START, host(1), 0, 8000));
+    }
+
     #[test]
     fn an_unproven_address_draws_its_burst_and_its_rate_and_three_times_what_it_sent() {
         let limits = Limits::default();
@@ -264,19 +340,19 @@ mod tests {
         let burst = limits.unproven_burst.get() as usize;
         let mut drawn = 0;
         for _ in 0..1000 {
-            drawn += if admission.draws(START, host(1), 1400) { 1400 } else { 0 };
+            drawn += if admission.draws(START, host(1), 0, 1400) { 1400 } else { 0 };
         }
         assert!(drawn <= burst && drawn > burst - 1400, "{drawn}");
         admission.received(START, host(1), 1000);
-        assert!(admission.draws(START, host(1), 3000) && !admission.draws(START, host(1), 1400));
+        assert!(admission.draws(START, host(1), 0, 3000) && !admission.draws(START, host(1), 0, 1400));
         for ms in 0..10_000 {
-            drawn += if admission.draws(at(ms), host(1), 1400) { 1400 } else { 0 };
+            drawn += if admission.draws(at(ms), host(1), 0, 1400) { 1400 } else { 0 };
         }
         let rate = limits.unproven_rate.bps() as usize / 8;
         assert!(drawn <= burst + 10 * rate, "{drawn}");
         // There is a bound for all together, too.
         let all: usize =
-            (0..255).map(|n| (0..1000).filter(|_| admission.draws(at(10_000), host(n), 1400)).count()).sum();
+            (0..255).map(|n| (0..1000).filter(|_| admission.draws(at(10_000), host(n), 0, 1400)).count()).sum();
         assert!(all * 1400 <= burst * ALL_AT_ONCE as usize, "{all}");
     }
 }

@@ -156,6 +156,7 @@ impl Daemon {
                 Transport::Udp { port, peer } => {
                     if let Some(challenge) = &mut link.challenge {
                         if self.forwarder.reliability(id).1 {
+                            self.admission.proved(now, link.origin);
                             link.challenge = None;
                         } else if !may_send_unproven(
                             now,
@@ -247,7 +248,7 @@ fn may_send_unproven(
     }
     let bytes = frames.bytes.len();
     // A peer with link reliability is proved by its acks.
-    admission.draws(now, origin, bytes) && (acks() || !challenge.withholds(first, bytes))
+    admission.draws(now, origin, challenge.signs(), bytes) && (acks() || !challenge.withholds(first, bytes))
 }
 
 impl SocketFace {
@@ -260,6 +261,7 @@ impl SocketFace {
             Sign::Hit => admission.reward(now, self.origin),
             Sign::Proved => {
                 tracing::debug!(face = self.number, uri = %self.uri, "gets what is sent to it");
+                admission.proved(now, self.origin);
                 self.challenge = None;
             }
         }

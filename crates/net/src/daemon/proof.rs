@@ -73,6 +73,11 @@ impl Challenge {
         withhold
     }
 
+    /// How often it has requested again what was withheld, and hardly anything else.
+    pub(super) fn signs(&self) -> u32 {
+        self.hits
+    }
+
     /// A frame has come from the peer.
     pub(super) fn received(&mut self, frame: &[u8]) -> Sign {
         if self.withheld.is_empty() && self.sent.is_empty() {

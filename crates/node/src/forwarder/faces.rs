@@ -196,6 +196,7 @@ impl Forwarder {
     /// Changes the class of a face: an on-demand peer may be configured later.
     pub fn set_class(&mut self, id: FaceId, class: FaceClass) {
         if let Some(face) = self.faces.get_mut(id.index()) {
+            self.fragments.reclass(face.class, class, face.reassembler.as_deref());
             face.class = class;
             self.node.share_face(id, class, face.group);
         }
@@ -206,7 +207,7 @@ impl Forwarder {
         self.forget_link(now, id);
         let Some(face) = self.faces.get_mut(id.index()).filter(|face| face.up) else { return };
         face.up = false;
-        self.fragments.forget(face.reassembler.take());
+        self.fragments.forget(face.class, face.reassembler.take());
         let quiet_from = face.quiet_from;
         self.remove_routes_over(now, id);
         self.node.set_up(now, id, false);
@@ -298,8 +299,10 @@ impl Forwarder {
     /// occasionally for faces on which nothing arrives any more.
     pub fn expire_fragments(&mut self, now: Time) {
         let now = std::time::Duration::from_nanos(now.nanos());
-        for reassembler in self.faces.iter_mut().filter_map(|face| face.reassembler.as_mut()) {
-            self.fragments.within(reassembler, |face| face.expire(now));
+        for face in &mut self.faces {
+            if let Some(reassembler) = &mut face.reassembler {
+                self.fragments.within(face.class, reassembler, |face| face.expire(now));
+            }
         }
     }
 

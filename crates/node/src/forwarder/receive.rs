@@ -36,10 +36,10 @@ impl Forwarder {
         let Some(fragment) = view.fragment else { return };
         let face = &mut self.faces[id.index()];
         if view.is_fragmented() {
-            let trust = face.trust;
+            let (trust, class) = (face.trust, face.class);
             let reassembler = face.reassembler.get_or_insert_with(|| Box::new(Reassembler::default()));
             let now_here = Duration::from_nanos(now.nanos());
-            match self.fragments.within(reassembler, |face| face.push_again(now_here, 0, &view, again)) {
+            match self.fragments.within(class, reassembler, |face| face.push_again(now_here, 0, &view, again)) {
                 Ok(None) => {}
                 Ok(Some(whole)) => {
                     let link_fields = LinkHeaderFields::of_header(&whole.header, &self.layout, trust);
@@ -235,8 +235,7 @@ impl Forwarder {
         let link_fields =
             &LinkHeaderFields { link_retransmitted: link_fields.link_retransmitted || late, ..*link_fields };
         if known.is_none() && others.is_empty() {
-            self.counters.unsolicited += 1;
-            self.counters.no_out_record += u64::from(waited_for || self.is_pending(own));
+            self.unsolicited(now, id, own, waited_for, link_fields);
         } else if self.make_room(data.wire().len()) {
             match self.names.intern(own) {
                 Some((name, new)) => {
@@ -251,8 +250,17 @@ impl Forwarder {
         self.answered = others;
     }
 
-    fn is_pending(&self, split: Split<'_>) -> bool {
-        self.names.find(split).is_some_and(|name| self.node.is_pending(name))
+    /// A Data that answers nothing that was sent to its face, or comes after another's answer, which the strategy is told.
+    fn unsolicited(&mut self, now: Time, id: FaceId, own: Split<'_>, waited_for: bool, link_fields: &LinkHeaderFields) {
+        self.counters.unsolicited += 1;
+        let name = self.names.find(own);
+        let pending = waited_for || name.is_some_and(|name| self.node.is_pending(name));
+        self.counters.no_out_record += u64::from(pending);
+        if let Some(name) = name.filter(|_| !pending) {
+            let flags = flag(link_fields.link_retransmitted, flags::LINK_RETRANSMITTED);
+            let late = Packet { name, kind: Kind::Data, flags, fields: link_fields.fields, ..Packet::default() };
+            self.node.notify_unsolicited(now, id, &late);
+        }
     }
 
     #[expect(clippy::too_many_arguments, reason = "the context of one Data")]

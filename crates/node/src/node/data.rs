@@ -244,7 +244,7 @@ impl Node {
     }
 
     /// Notifies the strategy of an unsolicited Data or NACK.
-    pub(super) fn notify_unsolicited(&mut self, now: Time, face: FaceId, packet: &Packet) {
+    pub(crate) fn notify_unsolicited(&mut self, now: Time, face: FaceId, packet: &Packet) {
         if let Some(prefix) = self.fib.prefix(packet.name.flow) {
             let instance = self.strategies.of(packet.name.flow);
             let mut ctx = Ctx { now, rng: &mut instance.rng, trace: &mut self.trace };

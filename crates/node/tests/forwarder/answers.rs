@@ -253,3 +253,43 @@ fn interests_with_parameters_go_on_to_the_byte() {
     assert_eq!(bench.take(), [(0, answer)]);
     bench.check_empty();
 }
+
+/// The face of what left, and the name and nonce of its Interest.
+fn asked(bench: &mut Bench) -> Vec<(u16, String, Option<[u8; 4]>)> {
+    let interest = |(face, frame): (u16, Vec<u8>)| {
+        let packet = open(&frame).0;
+        let interest = InterestView::decode(&packet).ok()?;
+        Some((face, interest.name().to_string(), interest.nonce()))
+    };
+    bench.take().into_iter().filter_map(interest).collect()
+}
+
+#[test]
+fn a_next_hop_that_was_silent_is_asked_again_once_its_answer_to_a_copy_comes_late() {
+    let scheme = serde_json::json!({ "base": "measured" });
+    let mut bench = Bench::with(&scheme, |_| (), vec![local(), remote(), remote()]);
+    bench.route("/a", 1);
+    bench.route("/a", 2);
+    let ask = |bench: &mut Bench, n: u32| {
+        bench.receive(0, &interest(&format!("/a/{n}"), n));
+        asked(bench).into_iter().map(|(face, _, nonce)| (face, nonce == Some(n.to_be_bytes()))).collect::<Vec<_>>()
+    };
+    assert_eq!(ask(&mut bench, 1), [(1, true)]);
+    bench.wait(10);
+    bench.receive(1, &data("/a/1", b"x", 0));
+    assert_eq!(ask(&mut bench, 2), [(2, true)]);
+    bench.wait(1100);
+    // It never answered: others go where answers come from, and one a second also there, with a nonce of its own.
+    for (n, copied) in [(3, true), (4, false)] {
+        let sent = ask(&mut bench, n);
+        assert_eq!(sent, [(1, true), (2, false)][..1 + usize::from(copied)], "{n}");
+        bench.wait(10);
+        bench.receive(1, &data(&format!("/a/{n}"), b"x", 0));
+    }
+    bench.wait(20);
+    bench.take();
+    bench.receive(2, &data("/a/3", b"x", 0));
+    assert_eq!(bench.take(), [], "it comes for nobody");
+    bench.wait(1100);
+    assert_eq!(ask(&mut bench, 5), [(1, true)], "and shows that the next hop answers");
+}

@@ -1,6 +1,7 @@
 //! Floods: every table stays within its bound, and the forwarder works again afterwards.
 
 use super::bench::*;
+use ndnweir_node::FaceClass;
 use ndnweir_node::forwarder::{FaceOptions, Reliability};
 use ndnweir_node::header::FieldTrust;
 use ndnweir_wire::lp::Fragmenter;
@@ -148,6 +149,33 @@ fn faces_that_flood_with_fragments_share_a_limit_and_take_nothing_from_others() 
     // Each packet that began was reassembled, was dropped for a newer one, or timed out.
     let begun = 2000 + 200 * u64::from(PEERS);
     assert_eq!(after.fragments_evicted + after.fragments_late, begun, "{after:?}");
+}
+
+#[test]
+fn on_demand_peers_leave_a_quarter_of_the_room_for_fragments_however_many_they_are() {
+    const LIMIT: u64 = 1 << 20;
+    const PEERS: u16 = 200;
+    let change = |config: &mut ndnweir_node::ForwarderConfig<'_>| config.fragments = bytes(LIMIT);
+    let peers = (0..PEERS).map(|peer| on_demand_peer(peer.into()));
+    let mut bench = Bench::with(&serde_json::json!({}), change, [local(), remote()].into_iter().chain(peers).collect());
+    for i in 0..20 {
+        (2..2 + PEERS).for_each(|peer| bench.receive(peer, &lonely(10 * i)));
+    }
+    let held = |bench: &Bench| bench.forwarder.counters().fragment_bytes;
+    assert!((LIMIT * 2 / 3..=LIMIT * 3 / 4).contains(&held(&bench)), "{}", held(&bench));
+    // A neighbour whose link loses a fragment of each of 50 packets keeps them until it is sent again.
+    let evicted = bench.forwarder.counters().fragments_evicted;
+    (0..50).for_each(|i| bench.receive(1, &lonely(10 * i)));
+    assert_eq!(bench.forwarder.counters().fragments_evicted, evicted);
+    // What belongs to a peer that is configured from now on, and to one that goes, makes room for other peers.
+    let (class, before) = (FaceClass::Configured, held(&bench));
+    bench.forwarder.set_class(ndnweir_core::ids::FaceId(2), class);
+    bench.forwarder.remove_face(bench.now, ndnweir_core::ids::FaceId(3));
+    (0..20).for_each(|i| bench.receive(4, &lonely(100_000 + 10 * i)));
+    assert!(held(&bench) <= before, "{} of {before}", held(&bench));
+    bench.wait(600);
+    bench.forwarder.expire_fragments(bench.now);
+    assert_eq!(held(&bench), 0);
 }
 
 #[test]

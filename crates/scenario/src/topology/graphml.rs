@@ -5,18 +5,32 @@
 //! attributes `rate` and `delay` with units in the text. Zoo files have parallel edges and a few self-loops: the former
 //! are merged (their rates add up), the latter skipped, each with a note.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ndnweir_core::units::{Duration, Rate};
 use roxmltree::{Document, Error, Node, ParsingOptions};
 
 use super::{TopologyFile, TopologyLink, TopologyNode, clean_name};
-use crate::diag::{Findings, suggest};
+use crate::diag::Findings;
 use crate::tree::Lines;
 use crate::{Diagnostic, Location, Problems};
 
 /// OC-1, the base rate of SONET, in bit/s (ANSI T1.105).
 const OC1: f64 = 51_840_000.0;
+
+/// Most attributes of an element; of what a topology needs there are five.
+const MAX_ATTRIBUTES: usize = 256;
+
+/// Where the first element with too many attributes begins: a `<` stands for itself nowhere else.
+fn crowded_tag(text: &str) -> Option<usize> {
+    let crowded = |tag: &str| tag.bytes().filter(|byte| *byte == b'=').nth(MAX_ATTRIBUTES).is_some();
+    let mut at = 0;
+    text.split('<').find_map(|tag| {
+        let start = at;
+        at += tag.len() + 1;
+        crowded(tag).then_some(start.saturating_sub(1))
+    })
+}
 
 struct GraphmlReader<'a> {
     lines: Lines<'a>,
@@ -27,6 +41,11 @@ struct GraphmlReader<'a> {
 
 pub(super) fn read(source: &str, text: &str) -> Result<TopologyFile, Problems> {
     let source: std::sync::Arc<str> = source.into();
+    // The parser compares each attribute of an element with all before it.
+    if let Some(at) = crowded_tag(text) {
+        let message = format!("an element with more than {MAX_ATTRIBUTES} attributes");
+        return Err(Problems::one(Lines::new(&source, text).place(at), message, "delete what is no topology"));
+    }
     // A document type is ignored, never fetched. One that declares entities could make a small file a large document.
     let allow_dtd = !text.contains("<!ENTITY");
     let options = ParsingOptions { nodes_limit: 4_000_000, allow_dtd, ..ParsingOptions::default() };
@@ -110,7 +129,7 @@ impl GraphmlReader<'_> {
 
     fn nodes(&self, graph: Node<'_, '_>, topology: &mut TopologyFile) -> BTreeMap<String, usize> {
         let mut ids = BTreeMap::new();
-        let mut names = BTreeMap::new();
+        let mut names = BTreeSet::new();
         for node in graph.children().filter(|n| n.has_tag_name_local("node")) {
             let place = self.place(node);
             let Some(id) = node.attribute("id") else {
@@ -127,9 +146,13 @@ impl GraphmlReader<'_> {
                 name if name.is_empty() => format!("n{}", clean_name(id)),
                 name => name,
             };
-            // Zoo labels repeat ("None", or one city twice): the id makes them distinct.
-            while names.insert(name.clone(), ()).is_some() {
+            // Zoo labels repeat ("None", or one city twice): the id makes them distinct, or the place in the file where ids
+            // are alike in the letters that a name may have.
+            if !names.insert(name.clone()) {
                 name = format!("{name}.{}", clean_name(id));
+                while !names.insert(name.clone()) {
+                    name = format!("{name}.{}", topology.nodes.len());
+                }
             }
             let latitude = self.number(&data, "latitude", 90.0);
             let longitude = self.number(&data, "longitude", 360.0);
@@ -154,7 +177,7 @@ impl GraphmlReader<'_> {
                 };
                 let known = ids.get(id).copied();
                 if known.is_none() {
-                    let help = suggest(id, "node ids", ids.keys().map(String::as_str));
+                    let help = self.found.suggest(id, "node ids", ids.keys().map(String::as_str));
                     self.found.error(&place, format!("{which} \"{id}\" is not a node of this graph"), help);
                 }
                 known
@@ -250,6 +273,28 @@ mod tests {
             let topology = topology.unwrap_or_else(|e| panic!("{e}"));
             assert_eq!((topology.nodes.len(), topology.links[0].rate), (2, Some(Rate::from_mbps(5.0))));
         }
+    }
+
+    #[test]
+    fn an_element_with_thousands_of_attributes_is_rejected_before_they_are_compared() {
+        let attributes: String = (0..300).map(|i| format!(" a{i}='1'")).collect();
+        let graph = GRAPH.replace("<graph>", &format!("\n<graph{attributes}>"));
+        let error = read("x.graphml", &graph).unwrap_err().to_string();
+        assert!(error.starts_with("x.graphml:2:1: an element with more than 256 attributes"), "{error}");
+    }
+
+    #[test]
+    fn nodes_whose_labels_and_ids_are_alike_get_names_of_their_own() {
+        let node = |i: usize| format!("<node id='1{}'><data key='l'>a</data></node>", "!".repeat(i));
+        let nodes: String = (0..40).map(node).collect();
+        let graph = "<graphml><key id='l' for='node' attr.name='label'/><graph>".to_owned()
+            + &nodes
+            + "<edge source='1' target='1!'/></graph></graphml>";
+        let topology = read("x.graphml", &graph).unwrap_or_else(|e| panic!("{e}"));
+        let names: BTreeSet<&str> = topology.nodes.iter().map(|node| node.name.as_str()).collect();
+        assert_eq!(names.len(), 40);
+        assert!(names.iter().all(|name| name.len() < 10), "{names:?}");
+        assert_eq!([&topology.nodes[1].name, &topology.nodes[2].name], ["a.1", "a.1.2"]);
     }
 
     #[test]

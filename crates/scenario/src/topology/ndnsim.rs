@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ndnweir_core::units::{Duration, Rate};
 
 use super::{TopologyFile, TopologyLink, TopologyNode};
-use crate::diag::{Findings, suggest};
+use crate::diag::Findings;
 use crate::{Location, Problems, QueueLimit};
 
 pub(super) fn read(source: &str, text: &str) -> Result<TopologyFile, Problems> {
@@ -96,7 +96,7 @@ impl NdnsimReader {
         let end = |name: &str| {
             let known = self.index.get(name).copied();
             if known.is_none() {
-                let help = suggest(name, "nodes", self.index.keys().map(String::as_str));
+                let help = found.suggest(name, "nodes", self.index.keys().map(String::as_str));
                 found.error(&place, format!("\"{name}\" is not a node of the router section"), help);
             }
             known

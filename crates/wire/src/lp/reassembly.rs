@@ -108,8 +108,8 @@ struct Partial {
     /// The fragments below `joined`, one after the other: most arrive in order.
     whole: Vec<u8>,
     joined: usize,
-    /// Those that came before their turn, by place; empty if none did.
-    ahead: Vec<Option<Box<[u8]>>>,
+    /// Those that came before their turn, with their places, in order.
+    ahead: Vec<(usize, Box<[u8]>)>,
     /// Bytes of those.
     ahead_bytes: usize,
     header_bytes: usize,
@@ -138,15 +138,19 @@ impl Partial {
 
     /// Whether a fragment is here.
     fn has(&self, index: usize) -> bool {
-        index < self.joined || self.ahead.get(index).is_some_and(Option::is_some)
+        index < self.joined || self.place(index).is_ok()
+    }
+
+    /// Where in `ahead` a fragment is, or would be.
+    fn place(&self, index: usize) -> Result<usize, usize> {
+        self.ahead.binary_search_by_key(&index, |(at, _)| *at)
     }
 
     /// Takes a fragment that is not here; if it is the next, with memory for `reserve` bytes.
     fn put(&mut self, index: usize, fragment: &[u8], reserve: usize) {
         if index != self.joined {
-            self.ahead.resize(self.count, None);
-            if let Some(slot) = self.ahead.get_mut(index) {
-                *slot = Some(fragment.into());
+            if let Err(place) = self.place(index) {
+                self.ahead.insert(place, (index, fragment.into()));
                 self.ahead_bytes += fragment.len();
             }
             return;
@@ -155,7 +159,9 @@ impl Partial {
         self.whole.reserve_exact(reserve);
         self.whole.extend_from_slice(fragment);
         self.joined += 1;
-        while let Some(part) = self.ahead.get_mut(self.joined).and_then(Option::take) {
+        let next = self.joined;
+        let follow = self.ahead.iter().enumerate().take_while(|(i, (at, _))| *at == next + i).count();
+        for (_, part) in self.ahead.drain(..follow) {
             self.whole.reserve_exact(part.len());
             self.whole.extend_from_slice(&part);
             self.ahead_bytes -= part.len();
@@ -165,20 +171,20 @@ impl Partial {
 
     /// How much memory a fragment takes that is not here.
     fn growth(&self, index: usize, len: usize) -> usize {
-        if index == self.joined { (self.whole.len() + len).saturating_sub(self.whole.capacity()) } else { len }
+        if index == self.joined { (self.whole.len() + len).saturating_sub(self.whole.capacity()) } else { PART + len }
     }
 
     fn cost(&self) -> usize {
-        self.whole.capacity() + self.ahead_bytes + self.header_bytes + cost_of_parts(self.count)
+        self.whole.capacity() + self.ahead.len() * PART + self.ahead_bytes + self.header_bytes + BOOKKEEPING
     }
 }
 
-/// Bookkeeping of an incomplete packet: itself, its places in both maps, and for each part its slot and what an
-/// allocator typically adds.
-const fn cost_of_parts(count: usize) -> usize {
-    let maps = 2 * (size_of::<Key>() + size_of::<u64>());
-    size_of::<Partial>() + maps + count * (size_of::<Option<Box<[u8]>>>() + ALLOCATION)
-}
+/// Bookkeeping of an incomplete packet: itself, and its places in both maps.
+const BOOKKEEPING: usize = size_of::<Partial>() + 2 * (size_of::<Key>() + size_of::<u64>());
+
+/// The same of a part that came before its turn: its slot, of which a vector that grows has up to twice as many, and what
+/// an allocator adds. What a packet says of its number of fragments costs nothing before they are there.
+const PART: usize = 2 * size_of::<(usize, Box<[u8]>)>() + ALLOCATION;
 
 /// Bytes that an allocator typically needs in addition to what was requested.
 const ALLOCATION: usize = 16;
@@ -333,10 +339,11 @@ impl Reassembler {
                 return Err(ReassemblyError::Duplicate);
             }
             Some(partial) => (partial.bytes(), partial.cost(), partial.growth(index, fragment.len())),
-            None => (0, 0, fragment.len()),
+            None if index == 0 => (0, 0, fragment.len()),
+            None => (0, 0, PART + fragment.len()),
         };
         let header_bytes = if index == 0 { cost_of_header(packet) } else { 0 };
-        let cost_with = |bytes: usize| known_cost.max(cost_of_parts(count)) + header_bytes + bytes;
+        let cost_with = |bytes: usize| known_cost.max(BOOKKEEPING) + header_bytes + bytes;
         // With the first there is memory for all, where there is as much: others are as long or little longer.
         let all = (count * fragment.len()).min(self.config.max_packet).max(fragment.len());
         let takes_all = index == 0 && cost_with(all) <= self.config.max_bytes;
@@ -367,7 +374,7 @@ impl Reassembler {
             let arrival = self.arrivals;
             self.arrivals += 1;
             self.by_age.insert(arrival, (key, deadline));
-            self.bytes += cost_of_parts(count);
+            self.bytes += BOOKKEEPING;
             Partial::new(arrival, count)
         })
     }

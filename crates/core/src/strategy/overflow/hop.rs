@@ -155,12 +155,22 @@ impl Hop {
     /// trips, so that the window still grows.
     pub(super) fn takes_more(&self, params: &Params, now: Time) -> bool {
         let rest = self.srtt.unwrap_or_default().scale(params.patience);
-        !self.is_silent() && (self.fill(now) < 1.0 || self.marked.is_none_or(|marked| now.since(marked) > rest))
+        !self.is_silent(now) && (self.fill(now) < 1.0 || self.marked.is_none_or(|marked| now.since(marked) > rest))
     }
 
-    /// Whether it does not answer.
-    pub(super) fn is_silent(&self) -> bool {
+    /// Whether it is known to answer.
+    pub(super) fn answers(&self, now: Time) -> bool {
+        self.srtt.is_some() && !self.is_silent(now)
+    }
+
+    /// Whether it does not answer any more.
+    pub(super) fn has_gone(&self) -> bool {
         self.lost >= LOST
+    }
+
+    /// Whether it does not answer any more, or has not answered the Interest that was to show how it does, ever.
+    pub(super) fn is_silent(&self, now: Time) -> bool {
+        self.has_gone() || (self.srtt.is_none() && self.probe.is_some_and(|(_, sent)| now.since(sent) >= UNKNOWN))
     }
 
     /// An Interest goes there, and went before at the time of its record. `probes`: another next hop could answer it.
@@ -170,6 +180,10 @@ impl Hop {
         }
         self.outstanding.sent(self.epoch(), now);
         if probes && self.probe_due(now) {
+            // What was silent stays so until it answers.
+            if self.is_silent(now) {
+                self.lost = self.lost.max(LOST);
+            }
             self.probe = Some((name, now));
         }
     }
@@ -186,7 +200,7 @@ impl Hop {
 
     /// Whether the next Interest is to show how it answers.
     pub(super) fn probe_due(&self, now: Time) -> bool {
-        let unknown = self.srtt.is_none() || self.is_silent();
+        let unknown = self.srtt.is_none() || self.is_silent(now);
         unknown && self.probe.is_none_or(|(_, sent)| now.since(sent) >= RETRY)
     }
 
@@ -218,19 +232,34 @@ impl Hop {
     /// A Data came; `rtt` as far as it is known which Interest it answers.
     pub(super) fn answered(&mut self, sent: Time, rtt: Option<Duration>, params: &Params, now: Time) {
         let filled = self.fill(now) >= 1.0;
-        if self.is_silent() {
+        let epoch = self.epoch();
+        self.heard(rtt, params, now);
+        self.outstanding.over(sent, epoch, now);
+        if filled {
+            let step = if self.starting { params.start } else { params.growth };
+            self.window = (self.window + step).min(params.most);
+        }
+    }
+
+    /// The same for Data that nobody waits for any more: it counts if it answers the Interest that is to show how this
+    /// next hop answers, which was `once` sent there as far as the link says.
+    pub(super) fn answered_late(&mut self, name: NameId, once: bool, params: &Params, now: Time) {
+        let Some((_, sent)) = self.probe.filter(|(probe, _)| *probe == name) else { return };
+        let rtt = now.since(sent);
+        if rtt <= LONGEST_EPOCH {
+            self.heard(Some(rtt).filter(|_| once), params, now);
+        }
+    }
+
+    fn heard(&mut self, rtt: Option<Duration>, params: &Params, now: Time) {
+        if self.is_silent(now) {
             self.window = self.window.min(params.initial_window);
         }
         (self.answered, self.lost, self.probe) = (Some(now), 0, None);
-        self.outstanding.over(sent, self.epoch(), now);
         if let Some(rtt) = rtt {
             let mean = self.srtt.map_or(rtt, |mean| mean.scale(1.0 - NEWEST) + rtt.scale(NEWEST));
             self.srtt = Some(mean);
             self.least.add(rtt, now);
-        }
-        if filled {
-            let step = if self.starting { params.start } else { params.growth };
-            self.window = (self.window + step).min(params.most);
         }
     }
 

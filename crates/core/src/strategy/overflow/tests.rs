@@ -1,5 +1,5 @@
-use super::super::Arrival;
-use super::super::harness::{Bench, nacked, sent};
+use super::super::harness::{Bench, at, nacked, sent};
+use super::super::{Arrival, Copy};
 use super::*;
 use crate::ids::NameId;
 use crate::packet::Kind;
@@ -117,17 +117,71 @@ fn a_mark_goes_on_only_when_no_other_next_hop_takes_more() {
     assert_eq!(answer(&mut bench, 100, 160, 1, 1), 0, "the second has room again");
 }
 
-#[test]
-fn a_silent_next_hop_gets_one_interest_a_second_until_it_answers() {
+/// The first of two ways that answered is silent now.
+fn one_silent() -> Bench<Overflow> {
     let mut bench = two_ways();
-    for _ in 0..3 {
-        bench.timeout_at(100, &[sent(1, 90)]);
-    }
-    ask(&mut bench, 200, 1);
+    (0..3).for_each(|_| bench.timeout_at(100, &[sent(1, 90)]));
+    bench
+}
+
+#[test]
+fn a_silent_next_hop_gets_a_copy_of_one_interest_a_second_until_it_answers() {
+    let mut bench = one_silent();
+    let copies = |choice: ForwardingDecision| choice.copies().to_vec();
+    let (to, copy) = (Copy { face: FaceId(2), new_nonce: false }, Copy { face: FaceId(1), new_nonce: true });
+    assert_eq!(copies(bench.choice(200, 0, Arrival::New, &[])), [to, copy]);
     (0..20).for_each(|_| ask(&mut bench, 1199, 2));
-    ask(&mut bench, 1200, 1);
-    answer(&mut bench, 1200, 1210, 1, 0);
+    assert_eq!(copies(bench.choice(1200, 0, Arrival::New, &[])), [to, copy]);
+    bench.data_at(1210, 1, &[sent(1, 1200), sent(2, 1200)]);
     ask(&mut bench, 1210, 1);
+}
+
+#[test]
+fn a_silent_next_hop_that_answers_later_than_another_is_used_again() {
+    let mut bench = one_silent();
+    bench.packet.name = NameId { segment: 7, ..NameId::default() };
+    assert_eq!(bench.interest(200, 0, Arrival::New, &[]), [2, 1]);
+    bench.data_at(260, 2, &[sent(2, 200), sent(1, 200)]);
+    let silent = |bench: &Bench<Overflow>| bench.strategy.prefixes[0].hops[0].is_silent(at(5000));
+    let data = Packet { kind: Kind::Data, ..bench.packet };
+    bench.late(270, 2, &data);
+    bench.late(270, 1, &Packet { name: NameId::default(), ..data });
+    bench.late(270, 1, &data.nack(NackReason::Duplicate));
+    assert!(silent(&bench), "another's Data, another name and a NACK show nothing");
+    bench.late(5000, 1, &data);
+    assert!(silent(&bench), "nor what took more than 4 s");
+    bench.late(280, 1, &data);
+    // A mean of 10 ms before, and 80 ms.
+    let mean = bench.strategy.prefixes[0].hops[0].srtt.map(|srtt| srtt.millis());
+    assert!(!silent(&bench) && mean.is_some_and(|mean| (mean - 18.75).abs() < 1e-9), "{mean:?}");
+    ask(&mut bench, 300, 1);
+}
+
+#[test]
+fn a_next_hop_that_never_answered_holds_up_one_interest_and_no_more() {
+    let mut bench = bench();
+    ask(&mut bench, 0, 1);
+    answer(&mut bench, 0, 10, 1, 0);
+    ask(&mut bench, 10, 2);
+    assert_eq!(bench.interest(1010, 0, Arrival::New, &[]), [1, 2]);
+    assert!(!(1011..1500).any(|ms| bench.interest(ms, 0, Arrival::New, &[]) != [1]));
+    assert_eq!(bench.interest(2010, 0, Arrival::New, &[]), [1, 2]);
+}
+
+// Without that an Interest that was copied there, or was lost elsewhere, would wait for who does not answer.
+#[test]
+fn a_retransmission_goes_to_a_silent_next_hop_only_where_all_are_silent() {
+    let mut bench = one_silent();
+    bench.route(&[(1, 1), (2, 1)]);
+    assert_eq!(bench.interest(200, 0, Arrival::New, &[]), [2, 1]);
+    let again = |bench: &mut Bench<Overflow>, ms, sent: &[OutRecord]| {
+        bench.note = 0;
+        bench.interest(ms, 0, Arrival::Retransmission, sent)
+    };
+    assert_eq!(again(&mut bench, 300, &[sent(1, 200), sent(2, 200)]), [2], "it had a copy");
+    assert_eq!(again(&mut bench, 400, &[sent(2, 300)]), [2], "it had none");
+    (0..3).for_each(|_| bench.timeout_at(500, &[sent(2, 490)]));
+    assert_eq!(again(&mut bench, 1900, &[sent(2, 1700)]), [1]);
 }
 
 // The other way would answer first, and the Data that shows how long this one takes would come for nothing.
@@ -147,7 +201,7 @@ fn the_first_interest_of_a_way_is_not_sent_by_another_before_it_had_a_second() {
     bench.data_at(1020, 1, &[sent(2, 9), sent(1, 1010)]);
     bench.data_at(1020, 1, &[sent(2, 30), sent(1, 1010)]);
     bench.data_at(1020, 1, &[sent(2, 10), sent(1, 1010)]);
-    assert!(!bench.strategy.prefixes[0].hops[1].is_silent(), "one was lost, two may still come");
+    assert!(!bench.strategy.prefixes[0].hops[1].is_silent(at(1000)), "one was lost, two may still come");
 }
 
 #[test]
@@ -158,7 +212,9 @@ fn interests_that_nobody_can_answer_do_not_silence_a_next_hop_whose_data_come() 
         answer(&mut bench, ms, ms + 10, 1, 0);
         (0..3).for_each(|_| bench.timeout_at(ms + 20, &[sent(1, ms)]));
     }
-    assert!(!bench.strategy.prefixes[0].hops[0].is_silent() && bench.strategy.prefixes[0].hops[0].window() >= 4.0);
+    assert!(
+        !bench.strategy.prefixes[0].hops[0].is_silent(at(1000)) && bench.strategy.prefixes[0].hops[0].window() >= 4.0
+    );
 }
 
 #[test]
@@ -184,12 +240,12 @@ fn a_rejection_for_lack_of_a_route_counts_as_a_loss_and_congestion_as_a_mark() {
         let record = OutRecord { nacked: Some(NackReason::NoRoute), ..sent(1, 50) };
         bench.nack_for(100, 1, NackReason::NoRoute, &[record]);
     }
-    assert!(bench.strategy.prefixes[0].hops[0].is_silent());
+    assert!(bench.strategy.prefixes[0].hops[0].is_silent(at(1000)));
     let congested = [nacked(2, NackReason::Congestion)];
     for _ in 0..3 {
         assert_eq!(bench.nack(100, 2, 0, &congested).rejection(), Some(NackReason::Congestion));
     }
-    assert!(!bench.strategy.prefixes[0].hops[1].is_silent());
+    assert!(!bench.strategy.prefixes[0].hops[1].is_silent(at(1000)));
 }
 
 // The mean over the second is 60 ms, over the first 10 ms: 50,000 µs more, beside what was longer upstream.
