@@ -81,7 +81,8 @@ pub(super) struct Level {
     /// What is left of paces while more comes than the link carries; else 1.
     squeeze: f64,
     /// How far the level is above an equal part of what is free, as a factor: more, the longer the link has not been full.
-    /// Flows close to the level count as held here, though another link may hold them; levels are rounded down.
+    /// Flows close to the level count as held here, though another link may hold them; levels are rounded down. 1 on a link
+    /// that is young, and where packets were dropped.
     lift: f64,
     /// The most bits that had been dropped by the end of a slot, and in how many slots this counts as of late.
     dropped: u64,
@@ -339,7 +340,8 @@ impl Level {
         let own = waiting * self.stated_part();
         let target = params.utilization * capacity;
         self.free = (target - params.drain * own / reaction).max(capacity * params.least);
-        self.lift = if self.age < YOUNG { 1.0 } else { self.lifted(elapsed / reaction, target, params) };
+        let is_bare = self.age < YOUNG || self.dropping > 0;
+        self.lift = if is_bare { 1.0 } else { self.lifted(elapsed / reaction, target, params) };
         // What is counted is smooth already: only a rise, which flows have yet to follow, takes its time.
         let change = (self.lift * self.wanted() / self.level - 1.0).min(1.0);
         let change = if change > 0.0 { change * gain.min(0.5) } else { change };

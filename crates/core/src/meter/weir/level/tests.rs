@@ -521,6 +521,16 @@ fn an_overload_ends_what_a_level_was_raised_by() {
     }
 }
 
+#[test]
+fn a_packet_that_is_dropped_ends_all_that_a_level_was_raised_by() {
+    let mut level = Level { lift: 1.08, load: 5e6, ..settled() };
+    for (dropped, lifted) in [(0, true), (1, true), (1, false)] {
+        level.count(FlowId(1), 100.0, &said(Some(1e6), 0.02), 0.1);
+        level.update(0.01, C, 0, 0.0, dropped, &Params::default());
+        assert_eq!(level.lift > 1.0, lifted, "{}", level.lift);
+    }
+}
+
 // 20 kbit take 2 s at 10 kbit/s, twenty times as long as counts are smoothed: 0.1/20 at most.
 #[test]
 fn the_level_of_slow_flows_is_raised_by_next_to_nothing() {
