@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 # Constants of level.rs that are no parameters.
 MOST_FREE, MOST, FULL, RECENT, SOME_WAIT, FEW_BITS, FORGET = 8.0, 100.0, 1.02, 0.5, 32e3, 400e3, 2.0
+LIFT_REACTIONS, MOST_LIFT, YOUNG = 10.0, 0.1, 0.5
 # A consumer follows at most this multiple of its pace (consumer/weir.rs).
 MOST_RISE = 2.0
 
@@ -95,6 +96,17 @@ def open_loop(case, rising):
     return transfer
 
 
+def lift_loop(rtt, params=Params()):
+    """The open loop's transfer function of the lift, on a link of flows of this round trip that nothing waits for."""
+    time = reaction = max(rtt, params.smoothing)
+
+    def transfer(s):
+        lags = (1 + rtt * s) * (1 + time * s) ** 2
+        return cmath.exp(-s * (rtt + params.slot)) / (lags * LIFT_REACTIONS * reaction * s)
+
+    return transfer
+
+
 def crossing(transfer, low=1e-2, high=1e3, steps=4000):
     """The angular frequency where the phase first is −π, and the gain there."""
     phase, before = 0.0, None
@@ -139,25 +151,33 @@ def critical_drain(case, rising):
 def levels_at_rest(local, elsewhere, part, tolerance):
     """Levels over the target at which a link may rest: `local` flows fill theirs, `elsewhere` flows have `part` each.
 
-    Each with the rate at which small deviations shrink, in 1/τ (negative: they grow)."""
+    Each with the rate at which small deviations shrink while the lift stays, in 1/τ (negative: they grow), and the lift.
+    The load is the target there, or it is less and the lift is the most."""
     low, high = 1 - 2 * tolerance, 1 - tolerance
     slope = (1 - low) / (high - low)
     found = []
-    # All count in full.
-    level = 1 / (local + elsewhere)
-    if part >= high * level:
-        found.append((level, 1.0))
-    # By their rate: what they leave, for those who fill it.
-    level = (1 - elsewhere * part) / local
-    if level > 0 and part <= low * level:
-        found.append((level, local / (local + elsewhere * part / level)))
-    # Between: level · (local + elsewhere · (low + slope · (part/level − low))) = 1.
+
+    def add(level, lift):
+        if level <= 0:
+            return
+        ratio = part / level
+        counted = local + elsewhere * weight(ratio, tolerance)
+        steep = 0.0 if ratio >= high else 1.0 if ratio <= low else slope
+        if abs(level * counted - lift) < 1e-9 * lift:
+            found.append((level, 1 - elsewhere * steep * ratio / counted, lift))
+
+    fair = (1 - elsewhere * part) / local
+    lift = fair * (local + elsewhere * weight(part / fair, tolerance)) if fair > 0 else 0.0
+    if 1 - 1e-9 <= lift <= 1 + MOST_LIFT:
+        add(fair, lift)
+    # All count in full; those elsewhere by their rate; in between.
+    most = 1 + MOST_LIFT
     rest = local + elsewhere * low * (1 - slope)
-    if rest != 0:
-        level = (1 - elsewhere * slope * part) / rest
-        if level > 0 and low * level < part < high * level:
-            counted = local + elsewhere * weight(part / level, tolerance)
-            found.append((level, 1 - elsewhere * slope * part / level / counted))
+    levels = [most / (local + elsewhere), (most - elsewhere * part) / local]
+    levels += [(most - elsewhere * slope * part) / rest] if rest else []
+    for level in levels:
+        if local * level + elsewhere * part < 1:
+            add(level, most)
     return sorted(found)
 
 
@@ -179,6 +199,8 @@ class Link:
     flows: float = 0.0
     bound: float = 0.0
     highest: float = 0.0
+    lift: float = 1.0
+    age: float = 0.0
     rtt: float = 0.1
     # What has passed in this slot: bits, flows, bound flows, round trips by bits.
     passed: list = field(default_factory=lambda: [0.0, 0.0, 0.0, 0.0])
@@ -224,7 +246,10 @@ class Link:
         give = max(self.rtt, elapsed, params.smoothing)
         free = max(target - params.drain * own / give, self.part * params.least)
         wanted = free / max(self.bound + self.unstated(), 1 / MOST)
-        change = min(wanted / self.level - 1, 1.0)
+        self.age = self.age + elapsed if present > 0 else 0.0
+        spare = elapsed / (LIFT_REACTIONS * give) * (free - self.load) / target
+        self.lift = min(max(self.lift + spare, 1.0), 1 + MOST_LIFT) if self.age >= YOUNG else 1.0
+        change = min(self.lift * wanted / self.level - 1, 1.0)
         if change > 0:
             change *= min(gain, 0.5)
         self.most = self.reach(self.highest, self.rtt)
