@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import re
 import socket
 import time
 from contextlib import contextmanager
@@ -93,6 +94,26 @@ def victim(attack, size, flags=()):
 
         yield forwarder, fetch
     lab.stop_all()
+
+
+def join(lab, far, near, *options, number=""):
+    """Joins two forwarders by a link with these options, whose queue is a BDP; by it `near` asks for /attack."""
+    words = [lab.ndnweir, "link", "--json", *options, "--queue", "1BDP"]
+    link = lab.start(f"link{number}", [*words, "--a", f"127.0.0.1:{far.udp}", "--b", f"127.0.0.1:{near.udp}"])
+
+    def ports():
+        return [int(port) for port in re.findall(r"127\.0\.0\.1:(\d+)", link.text())]
+
+    lab.until(link, lambda: len(ports()) >= 2)
+    # Each knows the other, at the link's end.
+    lab.tool(far, f"route add /none{number} udp4://127.0.0.1:{ports()[0]}")
+    lab.tool(near, f"route add /attack udp4://127.0.0.1:{ports()[1]}")
+
+
+def fresh(lab, forwarder, fetch):
+    """A fetch that the content store does not answer."""
+    lab.tool(forwarder, "cs erase /attack")
+    return fetch()
 
 
 def rss(program):

@@ -1,12 +1,12 @@
 """Acks of link reliability for frames that were never sent, from attackers and over a link that retransmits losses."""
 
 import os
-import re
 import socket
 import struct
 import threading
 
 from attacks._packets import LP_PACKET, tlv
+from attacks._processes import join
 from ndn_programs import Failed, fetched, random_file
 
 TITLE = "forged acks of link reliability do not pass for the neighbour's, and losses are still link-retransmitted"
@@ -22,15 +22,7 @@ def run(attack):
     original, copy = lab.folder / "file", lab.folder / "copy"
     random_file(original, size)
     far, near = lab.forwarder("ndnweir"), lab.forwarder("ndnweir")
-    words = [lab.ndnweir, "link", "--json", "--rate", "100Mbps", "--delay", "5ms", "--queue", "1BDP", "--loss", "0.01"]
-    link = lab.start("link", [*words, "--a", f"127.0.0.1:{far.udp}", "--b", f"127.0.0.1:{near.udp}"])
-
-    def ports():
-        return [int(port) for port in re.findall(r"127\.0\.0\.1:(\d+)", link.text())]
-
-    lab.until(link, lambda: len(ports()) >= 2)
-    lab.tool(far, f"route add /none udp4://127.0.0.1:{ports()[0]}")
-    lab.tool(near, f"route add /attack udp4://127.0.0.1:{ports()[1]}")
+    join(lab, far, near, "--rate", "100Mbps", "--delay", "5ms", "--loss", "0.01")
     lab.producer("ndnweir", far, original, "/attack/file")
     stop, sent = threading.Event(), [0]
 

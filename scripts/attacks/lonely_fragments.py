@@ -7,7 +7,7 @@ import threading
 import time
 
 from attacks._packets import FRAGMENT, LP_PACKET, interest, name, nni, tlv
-from attacks.pit_flood import ports
+from attacks._processes import join
 from ndn_programs import Failed, fetched, random_file
 
 TITLE = "6,000 lonely fragments a second from 890 ports leave room for those of a link that loses 1 %"
@@ -24,11 +24,7 @@ def run(attack):
     original, copy = lab.folder / "file", lab.folder / "copy"
     random_file(original, size)
     far, near = lab.forwarder("ndnweir"), lab.forwarder("ndnweir")
-    words = [lab.ndnweir, "link", "--json", "--rate", "100Mbps", "--delay", "25ms", "--queue", "1BDP", "--loss", "0.01"]
-    link = lab.start("link", [*words, "--a", f"127.0.0.1:{far.udp}", "--b", f"127.0.0.1:{near.udp}"])
-    lab.until(link, lambda: len(ports(link)) >= 2)
-    lab.tool(far, f"route add /none udp4://127.0.0.1:{ports(link)[0]}")
-    lab.tool(near, f"route add /attack udp4://127.0.0.1:{ports(link)[1]}")
+    join(lab, far, near, "--rate", "100Mbps", "--delay", "25ms", "--loss", "0.01")
     lab.producer("ndnweir", far, original, "/attack/file")
     attackers = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(PORTS)]
     for number, attacker in enumerate(attackers):

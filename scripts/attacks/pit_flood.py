@@ -1,11 +1,10 @@
 """Hundreds of peers with unanswered Interests."""
 
-import re
 import socket
 import struct
 
 from attacks._packets import LASTING, interest, name, tlv
-from attacks._processes import send
+from attacks._processes import fresh, join, send
 from ndn_programs import Failed, fetched, random_file
 
 TITLE = "long Interests from 890 ports leave a fetch over a link of 50 ms four fifths of its rate"
@@ -17,12 +16,7 @@ def run(attack):
     original, copy = lab.folder / "file", lab.folder / "copy"
     random_file(original, size)
     far, near = lab.forwarder("ndnweir"), lab.forwarder("ndnweir")
-    words = [lab.ndnweir, "link", "--json", "--rate", "200Mbps", "--delay", "25ms", "--queue", "1BDP"]
-    link = lab.start("link", [*words, "--a", f"127.0.0.1:{far.udp}", "--b", f"127.0.0.1:{near.udp}"])
-    lab.until(link, lambda: len(ports(link)) >= 2)
-    # Each knows the other, at the link's end.
-    lab.tool(far, f"route add /none udp4://127.0.0.1:{ports(link)[0]}")
-    lab.tool(near, f"route add /attack udp4://127.0.0.1:{ports(link)[1]}")
+    join(lab, far, near, "--rate", "200Mbps", "--delay", "25ms")
     lab.producer("ndnweir", far, original, "/attack/file")
     attackers = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(PORTS)]
     silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -52,13 +46,3 @@ def run(attack):
     if share < KEEPS:
         raise Failed(figures)
     return figures
-
-
-def ports(link):
-    return [int(port) for port in re.findall(r"127\.0\.0\.1:(\d+)", link.text())]
-
-
-def fresh(lab, forwarder, fetch):
-    """A fetch that the content store does not answer."""
-    lab.tool(forwarder, "cs erase /attack")
-    return fetch()

@@ -2,7 +2,7 @@
 
 import socket
 
-from attacks.pit_flood import fresh, ports
+from attacks._processes import fresh, join
 from ndn_programs import Failed, fetched, random_file
 
 TITLE = "a next hop of equal cost that answers nothing leaves a fetch five sixths of its rate"
@@ -14,11 +14,7 @@ def run(attack):
     original, copy = lab.folder / "file", lab.folder / "copy"
     random_file(original, size)
     far, near = lab.forwarder("ndnweir"), lab.forwarder("ndnweir")
-    words = [lab.ndnweir, "link", "--json", "--rate", "200Mbps", "--delay", "25ms", "--queue", "1BDP"]
-    link = lab.start("link", [*words, "--a", f"127.0.0.1:{far.udp}", "--b", f"127.0.0.1:{near.udp}"])
-    lab.until(link, lambda: len(ports(link)) >= 2)
-    lab.tool(far, f"route add /none udp4://127.0.0.1:{ports(link)[0]}")
-    lab.tool(near, f"route add /attack udp4://127.0.0.1:{ports(link)[1]}")
+    join(lab, far, near, "--rate", "200Mbps", "--delay", "25ms")
     lab.producer("ndnweir", far, original, "/attack/file")
 
     def fetch():

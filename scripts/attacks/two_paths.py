@@ -6,7 +6,7 @@ import threading
 import time
 
 from attacks._packets import LASTING, interest, name, tlv
-from attacks.pit_flood import fresh, ports
+from attacks._processes import fresh, join
 from ndn_programs import Failed, fetched, random_file
 
 TITLE = "300 long Interests a second that nobody answers leave a fetch over two links two thirds of its rate"
@@ -23,11 +23,7 @@ def run(attack):
     silent.bind(("127.0.0.1", 0))
     lab.tool(far, f"route add /attack/none udp4://127.0.0.1:{silent.getsockname()[1]}")
     for number, (rate, delay) in enumerate(LINKS):
-        words = [lab.ndnweir, "link", "--json", "--rate", rate, "--delay", delay, "--queue", "1BDP"]
-        link = lab.start(f"link{number}", [*words, "--a", f"127.0.0.1:{far.udp}", "--b", f"127.0.0.1:{near.udp}"])
-        lab.until(link, lambda: len(ports(link)) >= 2)
-        lab.tool(far, f"route add /none{number} udp4://127.0.0.1:{ports(link)[0]}")
-        lab.tool(near, f"route add /attack udp4://127.0.0.1:{ports(link)[1]}")
+        join(lab, far, near, "--rate", rate, "--delay", delay, number=number)
     lab.producer("ndnweir", far, original, "/attack/file")
 
     def fetch():
