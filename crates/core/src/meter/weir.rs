@@ -196,7 +196,6 @@ impl Meter for Weir {
         let packet = (event.packet.name.flow, event.packet.size);
         self.count(event.face, packet, &event.packet.fields);
         if let Some(link) = self.known(event.face) {
-            link.level.asks(f64::from(event.packet.size) * 8.0);
             link.asked(ctx.now);
         }
     }

@@ -36,8 +36,9 @@ const FULL: f64 = 1.02;
 const RECENT: f64 = 0.5;
 /// More bits than these wait, some four Data, where the load of the last slots is no chance.
 const SOME_WAIT: f64 = 32e3;
-/// The least part of other packets that an Interest counts as.
-const LEAST_WEIGHT: f64 = 1e-3;
+/// What the level of a link counts as in the soft least of flows of which Interests alone pass, over itself: they take less
+/// of the link than Data, but wait for it all the same. Fitted, among 1.05, 1.125, 1.25 and what follows from their size.
+const OF_INTERESTS: f64 = 1.125;
 /// What is left of paces at least when they are cut, so that who counts the flows has time to follow.
 const LEAST_SQUEEZE: f64 = 0.8;
 /// A packet that was dropped tells of an overload in so many slots.
@@ -111,8 +112,6 @@ pub(super) struct Level {
     /// Mean round-trip time in s, and whether a packet has told one.
     rtt: f64,
     is_timed: bool,
-    /// Bits of an Interest that leaves, the mean of the last some [`FEW_PACKETS`]; 0 before the first.
-    interest: f64,
     /// Bits of the packet that a bit is in, the mean over so many bits of late.
     size: f64,
     sized: f64,
@@ -171,7 +170,6 @@ impl Level {
             highest: 0.0,
             rtt: FIRST_RTT,
             is_timed: false,
-            interest: 0.0,
             size: FEW_BITS / FEW_PACKETS,
             sized: 0.0,
             age: 0.0,
@@ -203,16 +201,9 @@ impl Level {
         self.slot.bits
     }
 
-    /// An Interest of so many bits leaves.
-    pub(super) fn asks(&mut self, bits: f64) {
-        let gain = if self.interest > 0.0 { 1.0 / FEW_PACKETS } else { 1.0 };
-        self.interest += gain * (bits - self.interest);
-    }
-
-    /// The level as it counts in the soft least of a flow of which Interests alone pass here: they take as much less of the
-    /// link as they are smaller than the packets that fill it.
+    /// The level as it counts in the soft least of a flow of which Interests alone pass here.
     pub(super) fn of_interests(&self) -> f64 {
-        self.level / (self.interest / self.size).clamp(LEAST_WEIGHT, 1.0).sqrt()
+        OF_INTERESTS * self.level
     }
 
     /// What is free, for each of the flows that this link holds.

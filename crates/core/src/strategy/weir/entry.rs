@@ -26,10 +26,10 @@ const AFTER_SILENCE: f64 = 0.5;
 const PROBE_AFTER: Duration = Duration::from_millis(2000);
 /// One such Interest of a prefix comes at most this often.
 const PROBE_SPACING: Duration = Duration::from_millis(100);
-/// How much the soft least counts at most, in least levels: it is more where what bounds the path is a link that the
-/// Data of others fill and Interests alone would pass. Of two ways with such links this takes that whose Data are free.
-/// Fitted, among 1, 1.05, 1.1, 1.15, 1.25, 1.5 and 2.
-const LENIENT: f64 = 1.25;
+/// The soft least counts as no more least levels. It is more than one where nothing on the path bounds this flow, or where
+/// what does is a link that the Data of others fill and Interests alone would pass: a link that is free has a level that
+/// says no more than that. Fitted, with the fourth root of it that counts, among 2, 3, 4, 5 and 10.
+const MOST_SOFT: f64 = 4.0;
 /// By how much the first level of a next hop changes its share at most.
 const MOST_FIRST: f64 = 16.0;
 /// Levels of next hops that told their first less than so long ago are compared by that (ours).
@@ -78,6 +78,13 @@ impl Hop {
             None => rtt,
         });
     }
+}
+
+/// What the level of a path counts as, of its least and its soft least. A flow that the path does not bound is told what it
+/// can reach at once, which is the same on many paths; the soft least says which of them others need. It moves shares the
+/// less the farther it is from what this flow has: the whole of it makes shares run to links that are free, and they lose.
+fn counted(least: f64, soft: f64, breadth: f64) -> f64 {
+    if soft > least { least * (soft / least).min(MOST_SOFT).sqrt().sqrt() } else { least - breadth * (least - soft) }
 }
 
 /// A next hop that is to be asked.
@@ -151,8 +158,8 @@ impl Entry {
     pub(super) fn hear(&mut self, now: Time, face: FaceId, fields: &Fields, slots: Slots, params: &Params) -> bool {
         let Some(least) = of_field(fields.get(slots.rate)) else { return false };
         let soft = Some(fields.get(slots.soft)).filter(|soft| *soft != UNKNOWN);
-        let soft = soft.and_then(of_field).unwrap_or(least).min(LENIENT * least);
-        let level = least - params.breadth * (least - soft);
+        let soft = soft.and_then(of_field).unwrap_or(least);
+        let level = counted(least, soft, params.breadth);
         self.begin(now, face, level, least);
         if let Some(hop) = self.hops.iter_mut().find(|hop| hop.face == face) {
             let since = now.since(hop.seen).secs();

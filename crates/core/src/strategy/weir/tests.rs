@@ -119,15 +119,22 @@ fn of_equal_levels_the_path_without_a_second_narrow_link_gets_more() {
     assert_eq!(levels, [995e3, 800e3]);
 }
 
-// The soft level is above the least where that is a link's of which Interests take little. It counts as a quarter more
-// at most: 1000 + 0.5 · 250.
+// A flow that nothing on its paths bounds is told 1000 kbit/s over each, all that it can reach at once. Soft levels of
+// 1600 and 2560 count as the fourth roots of 1.6 and 2.56, and those of 4000 and more as that of 4.
 #[test]
-fn a_way_bound_by_interests_alone_counts_somewhat_more() {
+fn of_paths_that_do_not_bound_a_flow_the_freer_counts_more() {
     let mut bench = bench();
-    data(&mut bench, 1, 1, 1000, 1100);
-    data(&mut bench, 1, 2, 1000, 9000);
+    data(&mut bench, 1, 1, 1000, 1600);
+    data(&mut bench, 1, 2, 1000, 2560);
     let levels: Vec<f64> = bench.strategy.prefixes[0].hops.iter().map(|hop| hop.level).collect();
-    assert_eq!(levels, [1050e3, 1125e3]);
+    let wanted = [1.6_f64.powf(0.25) * 1e6, 1.6_f64.powf(0.5) * 1e6];
+    assert!(levels.iter().zip(wanted).all(|(level, wanted)| (level / wanted - 1.0).abs() < 1e-9), "{levels:?}");
+    let mut bench = self::bench();
+    data(&mut bench, 1, 1, 1000, 4000);
+    data(&mut bench, 1, 2, 1000, 90_000);
+    let levels: Vec<f64> = bench.strategy.prefixes[0].hops.iter().map(|hop| hop.level).collect();
+    let most = 2_f64.sqrt() * 1e6;
+    assert!(levels.iter().all(|level| (level / most - 1.0).abs() < 1e-9), "{levels:?}");
 }
 
 // Levels of 1 kbit/s, 5 and 10 Mbit/s with shares of 0.01, 0.49 and 0.5. The mean is 7.45, so that none is cut by it; by

@@ -479,20 +479,6 @@ fn paces_are_cut_where_more_comes_for_some_time_and_waits() {
     }
 }
 
-// Interests of 320 bits on a link whose packets have 8000: they count a twenty-fifth, and levels are squared in the soft
-// least. Where Interests fill the link they count in full.
-#[test]
-fn interests_count_in_the_soft_least_by_their_size() {
-    let (mut level, mut offered) = (settled(), 0);
-    assert!((level.of_interests() / level.level).powi(2) > 999.0, "none has left: they take nothing");
-    level.asks(320.0);
-    assert!((level.of_interests() / level.level - 5.0).abs() < 1e-9);
-    for _ in 0..1000 {
-        slot(&mut level, &[(1e6, 320.0); 10], &mut offered, 0.0);
-    }
-    assert!((level.of_interests() / level.level - 1.0).abs() < 1e-3, "{}", level.of_interests());
-}
-
 // Two flows of 4.5 Mbit/s, as another link has no more for them: more than 0.9 of 4.95, so that they count in full, and the
 // load is 9 of 9.9. What flows take to follow is 0.1 s, so ten times that 1 s: in a slot of 10 ms the level is raised by 0.01
 // · 0.9/9.9. Once it is 4.5/0.8, a quarter above, they count by what they send, and a third could have what is left.
