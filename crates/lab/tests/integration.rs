@@ -7,6 +7,7 @@ mod criteria;
 mod criteria_oracle;
 mod flows;
 mod foreign_queue;
+mod loops;
 mod losses;
 mod ndnsieve;
 mod optimum_ceilings;

@@ -37,6 +37,7 @@ fn all_defined(scenario: &ScenarioInfo) -> Run {
             p50: 1.0,
             q3: 1.0,
             p90: 1.0,
+            p95: 1.0,
             p99: 1.0,
             max: 1.0,
         };
@@ -95,7 +96,11 @@ fn all_defined(scenario: &ScenarioInfo) -> Run {
         bottleneck_utilization: Some(1.0),
         bottleneck_queue_ms: Some(1.0),
         interest_overhead: Some(1.0),
-        recoveries: (scenario.instants().into_iter()).map(|at_s| RecoveryRun { at_s, recovery_s: Some(0.0) }).collect(),
+        looped: Some(0),
+        looped_share: Some(0.0),
+        recoveries: (scenario.instants().into_iter())
+            .map(|at_s| RecoveryRun { at_s, recovery_s: Some(0.0), looped: Some(0) })
+            .collect(),
         slowdown: scenario.consumers.iter().any(|c| c.flows.is_some()).then(|| Slowdown::of(vec![1.0])).flatten(),
         consumers: scenario.consumers.iter().map(consumer).collect(),
         links: scenario.links.iter().map(|l| link(&l.name)).collect(),

@@ -72,7 +72,13 @@ impl NodeGather {
             pit_answered,
             pit_rejected,
             pit_expired,
+            looped: self.looped(),
         }
+    }
+
+    /// Interests that looped in the window.
+    pub(super) fn looped(&self) -> u64 {
+        self.last.loops.saturating_sub(self.base.loops)
     }
 
     /// Packets dropped outside the egress queues in the window.

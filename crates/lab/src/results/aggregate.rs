@@ -135,9 +135,12 @@ impl Run {
         all.put("", "bottleneck_utilization", self.bottleneck_utilization);
         all.put("", "bottleneck_queue_ms", self.bottleneck_queue_ms);
         all.put("", "interest_overhead", self.interest_overhead);
+        all.put("", "looped", self.looped.map(|n| n as f64));
+        all.put("", "looped_share", self.looped_share);
         for (number, recovery) in (1..).zip(&self.recoveries) {
             let number: u32 = number;
             all.put("recovery_s.", &number.to_string(), recovery.recovery_s);
+            all.put("looped_after.", &number.to_string(), recovery.looped.map(|n| n as f64));
         }
         for (name, value) in self.slowdown.iter().flat_map(Slowdown::values) {
             all.put("slowdown.", name, Some(value));
@@ -180,9 +183,8 @@ impl Scalars {
     fn delay(&mut self, at: &str, name: &str, d: Option<&Distribution>) {
         let Some(d) = d else { return };
         let at = format!("{at}{name}.");
-        for (name, value) in
-            [("mean", d.mean), ("sd", d.sd), ("p50", d.p50), ("p90", d.p90), ("p99", d.p99), ("max", d.max)]
-        {
+        let quantiles = [("p50", d.p50), ("p90", d.p90), ("p95", d.p95), ("p99", d.p99)];
+        for (name, value) in [("mean", d.mean), ("sd", d.sd)].into_iter().chain(quantiles).chain([("max", d.max)]) {
             self.put(&at, name, Some(value));
         }
     }

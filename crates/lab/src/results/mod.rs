@@ -127,6 +127,9 @@ pub struct Distribution {
     pub q3: f64,
     /// 90th percentile.
     pub p90: f64,
+    /// 95th percentile; absent from results of older versions.
+    #[serde(default)]
+    pub p95: f64,
     /// 99th percentile.
     pub p99: f64,
     /// Largest.
@@ -160,6 +163,9 @@ pub struct RecoveryRun {
     pub at_s: f64,
     /// Time until goodput stayed near its new level; `None` if it never did, or if too little time was left.
     pub recovery_s: Option<f64>,
+    /// Interests that looped from then until the next change or the end; `None` if nodes were not asked.
+    #[serde(default)]
+    pub looped: Option<u64>,
 }
 
 /// One consumer in one run, over the measurement window.
@@ -337,6 +343,12 @@ pub struct Run {
     pub nacks: u64,
     /// Retransmitted Interests of all consumers.
     pub retransmissions: u64,
+    /// Interests that looped; `None` if nodes were not asked.
+    #[serde(default)]
+    pub looped: Option<u64>,
+    /// The same over the Interests that consumers sent; `None` also without these.
+    #[serde(default)]
+    pub looped_share: Option<f64>,
     /// Drops of all links, and of nodes outside their links' queues.
     pub drops: Drops,
     /// By consumer, in the scenario's order.
