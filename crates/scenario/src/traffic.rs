@@ -371,9 +371,15 @@ fn events(root: &Table, settings: &Settings, network: &Network, found: &Findings
         found.error(&item.at, format!("more than {MAX_EVENTS} events"), "use fewer");
     }
     let mut events = Vec::new();
+    let mut seen = BTreeMap::new();
     for item in items.iter().take(MAX_EVENTS) {
         let Some(table) = item.as_table() else { continue };
         let f = Fields::new(table, "this event", &item.at, found);
+        f.mark_known(&["name"]);
+        if table.get("name").is_some() {
+            let name = network::name(&f, "events", &seen, found);
+            seen.extend(name.map(|name| (name, item.at.clone())));
+        }
         let at = f.required::<Duration>("at", "\"10s\"");
         let duration = settings.run.duration;
         if at.is_some_and(|t| t >= duration) {
