@@ -17,6 +17,7 @@ mod papers_verdicts;
 mod parallel;
 mod parts;
 mod pcon_scenarios;
+mod players;
 mod report_metrics;
 mod report_optimum;
 mod scenario_schemes;

@@ -13,6 +13,7 @@ use super::flows;
 use super::model::{Change, Consumer, Event, LinkDirection, NodeKind, Producer, Retry, Traffic};
 use super::network::{self, Network};
 use super::order::compare;
+use super::player;
 use super::reach::Reach;
 use super::settings::{self, Settings};
 use super::source::Base;
@@ -71,6 +72,7 @@ pub(super) fn read(
         consumers.extend(reader.read(f, name));
     }
     check_catalogues(root, &consumers, found);
+    player::check_names(root, &consumers, found);
     applications.consumers = consumers;
     applications.events = events(root, settings, network, found);
     applications
@@ -309,6 +311,7 @@ impl ConsumerReader<'_> {
             (Some(_), None) => {
                 f.mark_known(&["packets", "retries", "deadline"]);
                 f.mark_known(flows::KEYS);
+                f.mark_known(flows::PLAYER_KEYS);
                 return None;
             }
         };
@@ -344,6 +347,7 @@ impl ConsumerReader<'_> {
                 let flows = flows::read(f, consumer, context);
                 if flows.is_none() {
                     f.mark_known(flows::KEYS);
+                    f.mark_known(flows::PLAYER_KEYS);
                 }
                 flows
             }

@@ -25,6 +25,7 @@ mod subjects;
 mod table;
 pub mod tables;
 mod thin;
+mod video;
 
 use aggregate::aggregate_of_runs;
 pub use aggregate::{Aggregate, Summary, ZeroSpread, aggregate, drops, zero_spread};
@@ -51,6 +52,7 @@ use std::borrow::Cow;
 pub use store::{SeriesOf, store};
 pub use table::{Sort, ceilings, overview, table};
 pub use thin::MANY;
+pub use video::{VideoInfo, VideoRun};
 
 pub use ndnweir_sim::observer::Drops;
 use serde::{Deserialize, Serialize};

@@ -133,6 +133,11 @@ impl App {
         }
     }
 
+    /// Whether it is a video player.
+    pub(super) fn is_player(&self) -> bool {
+        matches!(&self.application, Application::Flows(flows) if flows.is_player())
+    }
+
     pub(super) fn pause(&mut self, paused: bool) {
         self.paused = paused;
     }
