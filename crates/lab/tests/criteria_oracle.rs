@@ -224,13 +224,14 @@ const ORACLES: [(&str, Oracle, Option<&str>); 6] = [
 ];
 
 /// Schemes that ignore signals, or do nothing.
-const BROKEN: [(&str, &[&str]); 8] = [
+const BROKEN: [(&str, &[&str]); 9] = [
     ("huge window", &["consumer.window=5000"]),
     ("no back-off", &["consumer.window=5000", "consumer.timer.backoff-cap=1"]),
     ("timer of a minute", &["consumer.window=16", "consumer.timer.min=60s"]),
     ("window of one", &["consumer.window=1", "strategy=random"]),
     (NEVER_DOUBLES, &["consumer.window=1", "consumer.timer.backoff-cap=1"]),
     (ONE_TAKES_ALL, &["consumer.window=1", "strategy=random"]),
+    ("window of seven", &["consumer.window=7"]),
     ("to all next hops", &["consumer.window=16", "strategy=multicast"]),
     (
         "impatient",
