@@ -6,8 +6,8 @@ use super::grid::{Case, ExperimentGrid};
 use super::limits::Limits;
 use crate::experiment::describe;
 use crate::results::{
-    ConsumerInfo, ConsumerRun, ControlRun, CrossRun, DeadlineRun, Distribution, FlowsInfo, LinkRun, RecoveryRun, Run,
-    ScenarioInfo, SeriesKind, Slowdown,
+    ConsumerInfo, ConsumerRun, ControlRun, CrossRun, DeadlineRun, Distribution, FlowsInfo, LinkRun, NodeRun,
+    RecoveryRun, Run, ScenarioInfo, SeriesKind, Slowdown,
 };
 use ndnweir_scenario::diag::suggest;
 use std::collections::BTreeSet;
@@ -68,6 +68,7 @@ fn all_defined(scenario: &ScenarioInfo) -> Run {
         falls: 0,
         window_mean: Some(1.0),
         interest_overhead: Some(1.0),
+        state_bytes: (c.flows.is_none() && c.deadline_ms.is_none()).then_some(0),
         deadline: c.deadline_ms.map(|_| DeadlineRun { late: 0, lost: 0, missed: Some(0.0) }),
         flows: c.flows.as_ref().map(FlowsInfo::all_defined),
         paths: Vec::new(),
@@ -88,6 +89,8 @@ fn all_defined(scenario: &ScenarioInfo) -> Run {
         nacks: 0,
         drops: Default::default(),
     };
+    let node =
+        |name: &str| NodeRun { name: name.into(), cs_hit_ratio: Some(0.0), state_bytes: Some(0), ..NodeRun::default() };
     Run {
         goodput_mbps: 1.0,
         jain: Some(1.0),
@@ -104,6 +107,7 @@ fn all_defined(scenario: &ScenarioInfo) -> Run {
         slowdown: scenario.consumers.iter().any(|c| c.flows.is_some()).then(|| Slowdown::of(vec![1.0])).flatten(),
         consumers: scenario.consumers.iter().map(consumer).collect(),
         links: scenario.links.iter().map(|l| link(&l.name)).collect(),
+        nodes: scenario.nodes.iter().map(|n| node(&n.name)).collect(),
         control: Some(ControlRun::default()),
         cross: scenario.cross.iter().map(|name| CrossRun::all_defined(name)).collect(),
         ..Run::default()

@@ -73,6 +73,7 @@ impl NodeGather {
             pit_rejected,
             pit_expired,
             looped: self.looped(),
+            state_bytes: None,
         }
     }
 

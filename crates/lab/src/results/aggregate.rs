@@ -87,6 +87,7 @@ impl Run {
             ];
             all.counts(&at, &counts);
             all.put(&at, "interest_overhead", c.interest_overhead);
+            all.put(&at, "state_bytes", c.state_bytes.map(|n| n as f64));
             if let Some(deadline) = &c.deadline {
                 all.counts(&format!("{at}deadline."), &[("late", deadline.late), ("lost", deadline.lost)]);
                 all.put(&at, "deadline.missed", deadline.missed);
@@ -117,6 +118,7 @@ impl Run {
             all.put(&at, "cs_hit_ratio", n.cs_hit_ratio);
             all.put(&at, "cs_packets", Some(n.cs_packets));
             all.put(&at, "pit_entries", Some(n.pit_entries));
+            all.put(&at, "state_bytes", n.state_bytes.map(|n| n as f64));
         }
         for s in &self.shares {
             all.put("", &format!("shares.{}.{}.{}", s.node, s.prefix, s.link), Some(s.share));

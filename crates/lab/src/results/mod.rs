@@ -226,6 +226,9 @@ pub struct ConsumerRun {
     /// Interest bytes sent, framing included, over content bytes received; `None` without content.
     #[serde(default)]
     pub interest_overhead: Option<f64>,
+    /// Bytes that its component keeps at the end, of a simulated consumer that fetches one object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state_bytes: Option<u64>,
     /// Only for a consumer with a deadline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<DeadlineRun>,

@@ -32,6 +32,9 @@ pub struct NodeRun {
     /// Interests whose nonce the node had seen: they came in a circle, or by another way as well.
     #[serde(default)]
     pub looped: u64,
+    /// Bytes that its strategies, meter and shapers keep at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state_bytes: Option<u64>,
 }
 
 impl NodeRun {
