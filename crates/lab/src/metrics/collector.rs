@@ -2,9 +2,9 @@
 
 mod series;
 
-use super::bins::bin_width;
+use super::bins::{BinClock, bin_width};
 use super::counts::Steps;
-use super::flows::{BinClock, FlowGather};
+use super::flows::FlowGather;
 use super::gather::{ConsumerGather, LinkGather, PathRoom, overhead};
 use super::recovery::recoveries;
 use super::stats::mbps;

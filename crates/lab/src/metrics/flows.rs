@@ -1,8 +1,9 @@
 //! The state that is collected during a run about flows that come and go.
 
+use super::bins::BinClock;
 use super::video::VideoGather;
 use crate::results::{FlowsInfo, FlowsRun, SizeClassRun, Slowdown};
-use ndnweir_core::units::{Duration, Time};
+use ndnweir_core::units::Time;
 use ndnweir_sim::observer::FlowEvent;
 
 /// The flows of one consumer.
@@ -24,20 +25,6 @@ pub(super) struct FlowGather {
     /// The time up to which the areas are complete.
     counted: Time,
     video: Option<VideoGather>,
-}
-
-/// The bins of a run, and its measurement window; only flows that begin in the window count.
-#[derive(Clone, Copy)]
-pub(super) struct BinClock {
-    pub(super) bin: Duration,
-    pub(super) from: Time,
-    pub(super) to: Time,
-}
-
-impl BinClock {
-    pub(super) fn counts(&self, at: Time) -> bool {
-        self.from <= at && at < self.to
-    }
 }
 
 impl FlowGather {
@@ -153,6 +140,7 @@ impl FlowGather {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ndnweir_core::units::Duration;
 
     fn ms(n: u64) -> Time {
         Time::ZERO + Duration::from_millis(n)

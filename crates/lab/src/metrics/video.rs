@@ -1,6 +1,6 @@
 //! The state that is collected during a run about a video player.
 
-use super::flows::BinClock;
+use super::bins::BinClock;
 use crate::results::{VideoInfo, VideoRun};
 use ndnweir_core::units::Time;
 use ndnweir_sim::observer::FlowEvent;
