@@ -196,3 +196,18 @@ fn runs_go_on_where_nothing_can_be_written_and_say_so() {
     assert!(!whole.partial);
     assert!(kept.problems().iter().any(|problem| problem.contains("check that the folder is writable")));
 }
+
+#[test]
+fn players_resume_on_demand_live_and_from_a_catalogue() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../judge/scenarios/player.toml");
+    let usual = ["run.duration=14s", "run.warm-up=2s", "consumer.V.start=3s", "link.R1-R2.rate=3Mbps"];
+    let kinds: [&[&str]; 3] = [
+        &["consumer.V.rule=festive"],
+        &["consumer.V.rule=bba-0", "consumer.V.live=true", "consumer.V.chunk=1s"],
+        &["consumer.V.rule=festive", "consumer.V.catalogue=2", "consumer.V.length=4s"],
+    ];
+    kinds.par_iter().for_each(|kind| {
+        let scenario = scenario::load(file, &[&usual[..], kind].concat()).unwrap();
+        resumes(&scenario, &Scheme::named("aimd").unwrap());
+    });
+}

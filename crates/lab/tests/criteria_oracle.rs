@@ -224,13 +224,20 @@ const ORACLES: [(&str, Oracle, Option<&str>); 6] = [
 ];
 
 /// Schemes that ignore signals, or do nothing.
-const BROKEN: [(&str, &[&str]); 6] = [
+const BROKEN: [(&str, &[&str]); 10] = [
     ("huge window", &["consumer.window=5000"]),
     ("no back-off", &["consumer.window=5000", "consumer.timer.backoff-cap=1"]),
     ("timer of a minute", &["consumer.window=16", "consumer.timer.min=60s"]),
     ("window of one", &["consumer.window=1", "strategy=random"]),
     (NEVER_DOUBLES, &["consumer.window=1", "consumer.timer.backoff-cap=1"]),
     (ONE_TAKES_ALL, &["consumer.window=1", "strategy=random"]),
+    ("window of seven", &["consumer.window=7"]),
+    ("every round trip", &["consumer=raaqm", "consumer.samples=1000", "strategy=random", "meter=path-label"]),
+    ("to all next hops", &["consumer.window=16", "strategy=multicast"]),
+    (
+        "impatient",
+        &["consumer.window=16", "consumer.timer.min=50ms", "consumer.timer.max=200ms", "consumer.timer.backoff-cap=1"],
+    ),
 ];
 /// The oracle that knows rates and shares.
 const SHARES: &str = "with the shares";

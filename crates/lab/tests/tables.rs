@@ -160,3 +160,19 @@ fn a_consumer_to_which_nothing_came_has_no_time_of_convergence() {
     assert!(run.consumers[0].payload_bits > 0 && run.consumers[0].convergence_s.is_some());
     assert_eq!((run.consumers[1].payload_bits, run.consumers[1].convergence_s), (0, None));
 }
+
+#[test]
+fn what_consumers_and_nodes_keep_is_told_in_bytes() {
+    let mut set = experiment();
+    let run = |set: &Experiment| set.run(&Silent, &AtomicBool::new(false)).unwrap().runs.remove(0);
+    let plain = run(&set);
+    let kept = |run: &Run| run.consumers[0].state_bytes.unwrap();
+    let by = |run: &Run, name: &str| run.nodes.iter().find(|node| node.name == name).unwrap().state_bytes.unwrap();
+    // A window and a few numbers; best-route and no meter keep nothing that grows.
+    assert!((1..200).contains(&kept(&plain)) && by(&plain, "R") < 100, "{} {}", kept(&plain), by(&plain, "R"));
+    let named = |name: &str| ndnweir_core::scheme::Scheme::named(name).unwrap();
+    set.schemes = vec![named("omcc-rf")];
+    let with_samples = run(&set);
+    // It keeps round trips of each path beside its window.
+    assert!(kept(&with_samples) > kept(&plain), "{} {}", kept(&with_samples), kept(&plain));
+}

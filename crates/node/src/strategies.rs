@@ -13,6 +13,7 @@ use ndnweir_core::registry::{AnyStrategy, StrategyParams};
 use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::strategy::{Released, Strategy};
 use ndnweir_core::units::Time;
+use ndnweir_state::{State as _, Writer};
 
 /// The most strategies in addition to the first, those to be removed included.
 const MAX_OTHERS: usize = 127;
@@ -100,6 +101,12 @@ pub(crate) struct Strategies {
 impl Strategies {
     pub(crate) fn new(first: StrategyInstance) -> Strategies {
         Strategies { first, others: Vec::new(), by_flow: Vec::new(), by_slot: Vec::new(), held: 0, made: 1 }
+    }
+
+    /// Writes what the strategies themselves keep.
+    pub(crate) fn save_own(&self, to: &mut Writer) {
+        let others = self.others.iter().flatten().map(|other| &**other);
+        std::iter::once(&self.first).chain(others).for_each(|instance| instance.strategy.save(to));
     }
 
     /// The number of the next one's random stream.

@@ -147,6 +147,7 @@ pub fn averaged<'a>(values: impl Iterator<Item = &'a Distribution>) -> Option<Di
         p50: mean(|d| d.p50),
         q3: mean(|d| d.q3),
         p90: mean(|d| d.p90),
+        p95: mean(|d| d.p95),
         p99: mean(|d| d.p99),
         max: mean(|d| d.max),
     })

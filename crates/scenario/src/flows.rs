@@ -5,6 +5,7 @@ use super::fields::{Fields, Packets, Read, ReadError, RequestRate};
 use super::flow_sizes::{pairs, sizes};
 use super::model::Traffic;
 use super::network::Network;
+use super::player;
 use super::settings::Settings;
 use super::source::Base;
 use super::tree::{Item, Value};
@@ -12,6 +13,7 @@ use ndnweir_core::registry::ConsumerParams;
 use ndnweir_core::scheme::ComponentChoice;
 use ndnweir_core::units::{Bytes, Duration};
 use ndnweir_sim::flows::{Arrivals, Catalogue, FlowSizes, Flows, MAX_ACTIVE};
+use ndnweir_sim::player::{Player, Video};
 
 /// Maximum number of flows that the consumers of a scenario may be expected to have in one run.
 const MAX_FLOWS: f64 = 1e6;
@@ -25,6 +27,8 @@ pub(super) const SIZES: &str =
 /// The keys that only these consumers have.
 pub(super) const KEYS: &[&str] =
     &["arrivals", "rate", "load", "link", "trace", "sizes", "most-active", "size-classes", "catalogue", "exponent"];
+/// The same of players.
+pub(super) const PLAYER_KEYS: &[&str] = &["chunk", "ladder", "rule", "buffer", "play-at", "live", "length"];
 
 /// The context in which a consumer of flows is read.
 pub(super) struct FlowContext<'a> {
@@ -94,7 +98,12 @@ pub(super) fn read(
     let arrivals = arrivals(f, payload, context)?;
     let stream = super::name_key(context.name);
     let catalogue = if f.has("catalogue") || f.has("exponent") { Some(catalogue(f)?) } else { None };
-    if catalogue.is_some() && !matches!(arrivals, Arrivals::Drawn { sizes: FlowSizes::Fixed(_), .. }) {
+    if let (Some(_), Arrivals::Player(Player { video: Video::Live, .. })) = (catalogue, &arrivals) {
+        f.error("catalogue", "catalogue: live video is one", "delete catalogue and exponent, or live");
+        return None;
+    }
+    let of_one_size = matches!(arrivals, Arrivals::Drawn { sizes: FlowSizes::Fixed(_), .. } | Arrivals::Player(_));
+    if catalogue.is_some() && !of_one_size {
         let message = "catalogue: an object that is fetched again has the same size, and here sizes differ";
         f.error("catalogue", message, "write one size for all, such as sizes = \"100kB\"");
         return None;
@@ -125,7 +134,7 @@ fn count(f: &Fields<'_>, flows: f64, context: &FlowContext<'_>) -> Option<()> {
     if flows <= most {
         return Some(());
     }
-    let key = ["rate", "load", "trace"].into_iter().find(|key| f.has(key)).unwrap_or("rate");
+    let key = ["rate", "load", "trace", "chunk"].into_iter().find(|key| f.has(key)).unwrap_or("rate");
     let message = format!("{key}: about {flows:.0} flows arrive, in a network of this size at most {most:.0} can");
     f.error(key, message, "let fewer arrive, or shorten the run");
     None
@@ -137,16 +146,22 @@ fn arrivals(f: &Fields<'_>, payload: u32, context: &FlowContext<'_>) -> Option<A
         Poisson,
         Constant,
         Trace,
+        Player,
     }
-    let kinds = [("poisson", Kind::Poisson), ("constant", Kind::Constant), ("trace", Kind::Trace)];
+    let kinds =
+        [("poisson", Kind::Poisson), ("constant", Kind::Constant), ("trace", Kind::Trace), ("player", Kind::Player)];
     let kind = match (f.item("arrivals").is_some(), f.word("arrivals", &kinds)) {
         (false, _) => Kind::Poisson,
         (true, Some(kind)) => kind,
         (true, None) => {
             f.mark_known(KEYS);
+            f.mark_known(PLAYER_KEYS);
             return None;
         }
     };
+    if kind == Kind::Player {
+        return player::read(f, context).map(Arrivals::Player);
+    }
     if kind == Kind::Trace {
         let file = f.required::<String>("trace", "\"flows.csv\"")?;
         return trace(&file, &f.place("trace"), context).map(Arrivals::Trace);

@@ -28,6 +28,7 @@ mod network;
 mod order;
 mod overrides;
 mod parts;
+mod player;
 mod reach;
 mod schemes;
 mod settings;

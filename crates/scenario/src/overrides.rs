@@ -9,7 +9,7 @@ use super::tree::{self, Item, Table, Value};
 /// Sections that are one table.
 const SETTINGS: [&str; 6] = ["run", "routing", "control", "topology", "demand", "link-defaults"];
 /// Sections that are lists of named things.
-const LISTS: [&str; 6] = ["node", "link", "cross", "producer", "consumer", "part"];
+const LISTS: [&str; 7] = ["node", "link", "cross", "producer", "consumer", "event", "part"];
 
 /// One parsed override.
 #[derive(Clone, Debug)]
@@ -67,9 +67,9 @@ pub(super) fn apply_network(root: &mut Table, overrides: &[Override], found: &Fi
     }
 }
 
-/// Applies overrides of traffic and parts, after the demand is made.
+/// Applies overrides of traffic, events and parts, after the demand is made.
 pub(super) fn apply_traffic(root: &mut Table, overrides: &[Override], found: &Findings) {
-    let of_traffic = |o: &&Override| matches!(o.section.as_str(), "cross" | "producer" | "consumer" | "part");
+    let of_traffic = |o: &&Override| matches!(o.section.as_str(), "cross" | "producer" | "consumer" | "event" | "part");
     for o in overrides.iter().filter(of_traffic) {
         named(root, o, found);
     }
@@ -242,7 +242,10 @@ fn named(root: &mut Table, o: &Override, found: &Findings) {
     }
     if hits == 0 {
         let what = if o.section == "cross" { "cross traffic".into() } else { format!("{}s", o.section) };
-        let help = suggest(pattern, &what, names.iter().map(String::as_str));
+        let help = match (o.section.as_str(), names.is_empty()) {
+            ("event", true) => format!("give the event a name: name = \"{pattern}\""),
+            _ => suggest(pattern, &what, names.iter().map(String::as_str)),
+        };
         found.error(&o.at, format!("no {} is called \"{pattern}\"", o.section), help);
     }
 }

@@ -13,6 +13,7 @@ use super::flows;
 use super::model::{Change, Consumer, Event, LinkDirection, NodeKind, Producer, Retry, Traffic};
 use super::network::{self, Network};
 use super::order::compare;
+use super::player;
 use super::reach::Reach;
 use super::settings::{self, Settings};
 use super::source::Base;
@@ -71,6 +72,7 @@ pub(super) fn read(
         consumers.extend(reader.read(f, name));
     }
     check_catalogues(root, &consumers, found);
+    player::check_names(root, &consumers, found);
     applications.consumers = consumers;
     applications.events = events(root, settings, network, found);
     applications
@@ -309,6 +311,7 @@ impl ConsumerReader<'_> {
             (Some(_), None) => {
                 f.mark_known(&["packets", "retries", "deadline"]);
                 f.mark_known(flows::KEYS);
+                f.mark_known(flows::PLAYER_KEYS);
                 return None;
             }
         };
@@ -344,6 +347,7 @@ impl ConsumerReader<'_> {
                 let flows = flows::read(f, consumer, context);
                 if flows.is_none() {
                     f.mark_known(flows::KEYS);
+                    f.mark_known(flows::PLAYER_KEYS);
                 }
                 flows
             }
@@ -371,9 +375,15 @@ fn events(root: &Table, settings: &Settings, network: &Network, found: &Findings
         found.error(&item.at, format!("more than {MAX_EVENTS} events"), "use fewer");
     }
     let mut events = Vec::new();
+    let mut seen = BTreeMap::new();
     for item in items.iter().take(MAX_EVENTS) {
         let Some(table) = item.as_table() else { continue };
         let f = Fields::new(table, "this event", &item.at, found);
+        f.mark_known(&["name"]);
+        if table.get("name").is_some() {
+            let name = network::name(&f, "events", &seen, found);
+            seen.extend(name.map(|name| (name, item.at.clone())));
+        }
         let at = f.required::<Duration>("at", "\"10s\"");
         let duration = settings.run.duration;
         if at.is_some_and(|t| t >= duration) {

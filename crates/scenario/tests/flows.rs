@@ -1,8 +1,9 @@
 //! Consumers whose flows come and go: what is read, and what is said about what cannot be.
 
-use ndnweir_core::units::{Bytes, Duration};
+use ndnweir_core::units::{Bytes, Duration, Rate};
 use ndnweir_scenario::{Problems, Scenario, Source, Traffic};
 use ndnweir_sim::flows::{Arrivals, FlowSizes, Flows};
+use ndnweir_sim::player::{BitrateRule, Player, Video};
 use std::path::Path;
 
 const NETWORK: &str = r#"[run]
@@ -40,7 +41,7 @@ fn flows(text: &str) -> Flows {
 fn drawn(text: &str) -> (f64, bool, FlowSizes) {
     match flows(text).arrivals {
         Arrivals::Drawn { gap, poisson, sizes } => (1.0 / gap.secs(), poisson, sizes),
-        Arrivals::Trace(trace) => panic!("{trace:?}"),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -170,5 +171,65 @@ fn a_bad_line_of_a_trace_is_named() {
         let [problem] = &problems.list[..] else { panic!("{text}: {problems}") };
         assert!(problem.message.contains(message) && !problem.help.is_empty(), "{text}: {problem}");
         assert!(problem.place.source.ends_with("t.csv") && problem.place.line == line, "{text}: {problem}");
+    }
+}
+
+const PLAYER: &str = "arrivals = \"player\"\nladder = [\"1Mbps\", \"2Mbps\"]\nrule = \"bba-0\"\n";
+
+fn player(text: &str) -> Player {
+    match flows(&format!("{PLAYER}{text}")).arrivals {
+        Arrivals::Player(player) => player,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_player_has_a_ladder_a_rule_and_times_that_fit() {
+    let s = |s: u64| Duration::from_millis(1000 * s);
+    let usual = player("");
+    assert_eq!((usual.chunk, usual.play_at, usual.buffer), (s(2), s(4), s(20)));
+    assert_eq!((usual.rule, usual.video), (BitrateRule::Bba0, Video::OnDemand { chunks: None }));
+    assert_eq!(usual.ladder, [1.0, 2.0].map(Rate::from_mbps));
+    let live = player("live = true\nchunk = \"1s\"");
+    assert_eq!((live.video, live.play_at, live.buffer), (Video::Live, s(3), s(3)));
+    // Two chunks and a half are three.
+    assert_eq!(player("length = \"5s\"").video, Video::OnDemand { chunks: Some(3) });
+    assert_eq!(flows(&format!("{PLAYER}catalogue = 7")).catalogue.unwrap().objects, 7);
+}
+
+#[test]
+fn what_is_no_player_is_rejected_with_its_line_and_a_remedy() {
+    let error = |text: &str| read(text).unwrap_err().to_string();
+    for (text, what, remedy) in [
+        ("arrivals = \"player\"\nrule = \"bba-0\"", "has no ladder", "add ladder = [\"400kbps\""),
+        ("arrivals = \"player\"\nladder = [\"1Mbps\"]", "has no rule", "\"festive\", or \"bba-0\""),
+        ("arrivals = \"player\"\nrule = \"best\"\nladder = [\"1Mbps\"]", "x.toml:20:", "festive"),
+        ("arrivals = \"player\"\nrule = \"bba-0\"\nladder = [\"2Mbps\", \"1Mbps\"]", "x.toml:21:", "rising bitrates"),
+        ("arrivals = \"player\"\nrule = \"bba-0\"\nladder = [\"2parsecs\"]", "x.toml:21:", "\"1kbps\" to \"1Gbps\""),
+        (&format!("{PLAYER}buffer = \"3s\""), "x.toml:22:", "write a longer buffer"),
+        (&format!("{PLAYER}chunk = \"1ms\""), "x.toml:22:", "write a time from \"100ms\""),
+        (&format!("{PLAYER}live = true\nlength = \"9s\""), "live video has no end", "delete length"),
+        (&format!("{PLAYER}live = true\ncatalogue = 9"), "live video is one", "delete catalogue"),
+        (&format!("{PLAYER}sizes = \"1kB\""), "unknown key \"sizes\"", "keys here"),
+    ] {
+        let error = error(text);
+        assert!(error.contains(what) && error.contains(remedy), "{text}\n{error}");
+    }
+}
+
+#[test]
+fn players_that_share_names_have_the_same_chunks() {
+    let other = |text: &str| {
+        format!(
+            "{PLAYER}live = true\n[[consumer]]\nname = \"D\"\nnode = \"A\"\nprefix = \"/p\"\nkind = \"flows\"\n{text}"
+        )
+    };
+    assert!(read(&other(&format!("{PLAYER}live = true\nbuffer = \"9s\"").replace("bba-0", "festive"))).is_ok());
+    assert!(read(&other(PLAYER)).is_ok(), "on demand without a catalogue names are new");
+    for differs in
+        [format!("{PLAYER}live = true\nchunk = \"1s\""), "rate = \"1/s\"\nsizes = \"1kB\"\ncatalogue = 5".to_owned()]
+    {
+        let error = read(&other(&differs)).unwrap_err().to_string();
+        assert!(error.contains("C and D share the names under /p") && error.contains("x.toml:23:"), "{error}");
     }
 }

@@ -2,8 +2,9 @@
 
 use ndnweir_core::registry::Family;
 use ndnweir_core::units::{Bytes, Duration, Rate};
-use ndnweir_scenario::{QueueLimit, Scenario, Traffic, apply_overrides, find, load};
+use ndnweir_scenario::{QueueLimit, Scenario, Source, Traffic, apply_overrides, find, load};
 use serde_json::json;
+use std::path::Path;
 
 fn with(name: &str, set: &[&str]) -> Scenario {
     load(name, set).unwrap_or_else(|problems| panic!("{problems}"))
@@ -157,4 +158,36 @@ fn an_override_with_a_wrong_key_or_value_is_named_in_the_error() {
     assert!(text.starts_with("--set run.duration=20: duration: a number without a unit"), "{text}");
     let text = error("dumbbell", "link.R1-R2.rate=0Mbps");
     assert!(text.contains("rate zero"), "{text}");
+}
+
+/// The scenario two-paths with these events beside its own.
+fn with_events(events: &str, set: &[&str]) -> Result<Scenario, String> {
+    let text = include_str!("../../../scenarios/two-paths.toml");
+    let mut source = Source::from_text("two-paths.toml", &format!("{text}{events}"), Path::new("."))
+        .map_err(|problems| problems.to_string())?;
+    apply_overrides(&mut source, set).map_err(|problems| problems.to_string())?;
+    source.validate().map_err(|problems| problems.to_string())
+}
+
+#[test]
+fn an_event_with_a_name_can_be_changed() {
+    let event = |name: &str, at: &str, loss: &str| {
+        let action = format!("at = \"{at}\"\naction = \"link-loss\"\nlink = \"R1-R2\"\nloss = \"{loss}\"\n");
+        format!("\n[[event]]\n{name}{action}")
+    };
+    let (first, second) = ("name = \"begins\"\n", "name = \"ends\"\n");
+    let named = event(first, "2s", "5%") + &event(second, "4s", "0%");
+    let changed = with_events(&named, &["event.begins.loss=30%", "event.*s.direction=forward", "event.ends.at=3s"]);
+    let forward = "direction = \"forward\"\n";
+    let written = event("", "2s", "30%") + forward + &event("", "3s", "0%") + forward;
+    assert_eq!(changed.unwrap().events, with_events(&written, &[]).unwrap().events);
+
+    let error = with_events(&named, &["event.begin.loss=1%"]).unwrap_err();
+    assert!(error.contains("no event is called \"begin\"") && error.contains("did you mean \"begins\"?"), "{error}");
+    let error = with_events(&event("", "2s", "5%"), &["event.begins.loss=1%"]).unwrap_err();
+    assert!(error.contains("give the event a name: name = \"begins\""), "{error}");
+    let error = with_events(&named, &["event.begins.rate=1Mbps"]).unwrap_err();
+    assert!(error.starts_with("--set event.begins.rate=1Mbps: "), "{error}");
+    let error = with_events(&(event(first, "2s", "5%") + &event(first, "4s", "0%")), &[]).unwrap_err();
+    assert!(error.contains("two events are called \"begins\""), "{error}");
 }

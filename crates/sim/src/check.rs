@@ -305,6 +305,10 @@ fn check_flows(i: usize, flows: &crate::flows::Flows) -> Result<(), NetworkError
         Arrivals::Trace(trace) if !trace.is_sorted_by_key(|flow| flow.0) => {
             fail(format!("consumer {i}: the times of its flows fall"))
         }
+        Arrivals::Player(player) => match player.fault() {
+            Some(fault) => fail(format!("consumer {i} is no player: {fault}")),
+            None => Ok(()),
+        },
         Arrivals::Drawn { .. } | Arrivals::Trace(_) => Ok(()),
     }
 }

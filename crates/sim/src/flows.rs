@@ -1,5 +1,6 @@
 //! Flows that come and go: their arrivals and sizes.
 
+use crate::player::Player;
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::registry::ConsumerParams;
 use ndnweir_core::scheme::ComponentChoice;
@@ -34,6 +35,8 @@ impl Flows {
         match &self.arrivals {
             Arrivals::Drawn { gap, .. } => active.secs() / gap.secs().max(1e-9),
             Arrivals::Trace(trace) => trace.partition_point(|flow| flow.0 < active) as f64,
+            // It shows them in real time, and fills its buffer at first.
+            Arrivals::Player(player) => (active + player.buffer).secs() / player.chunk.secs(),
         }
     }
 
@@ -44,6 +47,10 @@ impl Flows {
             Arrivals::Trace(trace) => {
                 let within = trace.iter().take_while(|flow| flow.0 < active);
                 within.map(|flow| segments(flow.1, self.payload) as f64).sum()
+            }
+            Arrivals::Player(player) => {
+                let most = player.ladder.len().saturating_sub(1);
+                self.expected(active) * segments(player.bytes(most), self.payload) as f64
             }
         }
     }
@@ -74,6 +81,8 @@ pub enum Arrivals {
     },
     /// Listed: the time since the start, in non-decreasing order, and the size in bytes.
     Trace(Vec<(Duration, u64)>),
+    /// The chunks of videos, one after another; a [`Catalogue`] is one of videos.
+    Player(Player),
 }
 
 /// A distribution of sizes in bytes.

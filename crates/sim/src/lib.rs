@@ -93,6 +93,7 @@ pub mod parts;
 pub mod path;
 pub mod pcap;
 pub mod pcapng;
+pub mod player;
 pub mod routing;
 pub mod schedule;
 pub mod shortest;

@@ -69,7 +69,7 @@ pub struct Snapshot<'a> {
     pub shares: &'a [Share],
 }
 
-/// What happens to a flow of a consumer with many (see [`crate::flows::Flows`]).
+/// What happens to a flow of a consumer with many, or to its video (see [`crate::flows::Flows`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ndnweir_state::Value)]
 pub enum FlowEvent {
     /// It arrived, and requests this number of Data.
@@ -86,6 +86,21 @@ pub enum FlowEvent {
     },
     /// It arrived while too many were active, and never sends an Interest.
     Rejected,
+    /// A player (see [`crate::player`]) opened a video, of which it has nothing to show yet.
+    Opened,
+    /// It requests a chunk in this bitrate.
+    Chose {
+        /// In bit/s.
+        bps: u64,
+        /// Whether the chunk before had another.
+        switched: bool,
+    },
+    /// It begins or resumes to show the video.
+    Plays,
+    /// Its buffer is empty, and the video not at its end.
+    Stalled,
+    /// The video is at its end, or the player stops.
+    Closed,
 }
 
 /// Receives what happens in a run. All calls come in order of time.

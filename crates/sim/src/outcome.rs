@@ -169,6 +169,10 @@ pub struct Outcome {
     pub unswitched: Vec<u64>,
     /// Messages between nodes and planners; none without a planner.
     pub control: Option<ControlCounters>,
+    /// By node, bytes that its strategies, meter and shapers keep at the end; see [`ndnweir_node::Node::kept_bytes`].
+    pub kept_by_nodes: Vec<Option<u64>>,
+    /// By [`crate::observer::ConsumerId`], the same of the components of consumers that fetch one object.
+    pub kept_by_consumers: Vec<Option<u64>>,
 }
 
 /// A packet or Interest got lost unnoticed: a bug of the simulator or of a node.

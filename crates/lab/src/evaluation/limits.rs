@@ -152,7 +152,7 @@ fn more(known: &BTreeMap<String, f64>, run: &Run, limits: &Limits) -> Vec<(Strin
     let mut worst: BTreeMap<String, f64> = BTreeMap::new();
     for (name, base) in &limits.base_rtt_ms {
         put(&format!("consumers.{name}.base_rtt_ms"), Some(*base));
-        for key in ["mean", "p50", "p90", "p99"] {
+        for key in ["mean", "p50", "p90", "p95", "p99"] {
             let Some(delay) = known.get(&format!("consumers.{name}.delay_ms.{key}")) else { continue };
             let above = delay - base;
             put(&format!("consumers.{name}.above_base_ms.{key}"), Some(above));

@@ -6,8 +6,8 @@ use super::grid::{Case, ExperimentGrid};
 use super::limits::Limits;
 use crate::experiment::describe;
 use crate::results::{
-    ConsumerInfo, ConsumerRun, ControlRun, CrossRun, DeadlineRun, Distribution, FlowsInfo, LinkRun, RecoveryRun, Run,
-    ScenarioInfo, SeriesKind, Slowdown,
+    ConsumerInfo, ConsumerRun, ControlRun, CrossRun, DeadlineRun, Distribution, FlowsInfo, LinkRun, NodeRun,
+    RecoveryRun, Run, ScenarioInfo, SeriesKind, Slowdown,
 };
 use ndnweir_scenario::diag::suggest;
 use std::collections::BTreeSet;
@@ -37,6 +37,7 @@ fn all_defined(scenario: &ScenarioInfo) -> Run {
             p50: 1.0,
             q3: 1.0,
             p90: 1.0,
+            p95: 1.0,
             p99: 1.0,
             max: 1.0,
         };
@@ -67,6 +68,7 @@ fn all_defined(scenario: &ScenarioInfo) -> Run {
         falls: 0,
         window_mean: Some(1.0),
         interest_overhead: Some(1.0),
+        state_bytes: (c.flows.is_none() && c.deadline_ms.is_none()).then_some(0),
         deadline: c.deadline_ms.map(|_| DeadlineRun { late: 0, lost: 0, missed: Some(0.0) }),
         flows: c.flows.as_ref().map(FlowsInfo::all_defined),
         paths: Vec::new(),
@@ -87,6 +89,8 @@ fn all_defined(scenario: &ScenarioInfo) -> Run {
         nacks: 0,
         drops: Default::default(),
     };
+    let node =
+        |name: &str| NodeRun { name: name.into(), cs_hit_ratio: Some(0.0), state_bytes: Some(0), ..NodeRun::default() };
     Run {
         goodput_mbps: 1.0,
         jain: Some(1.0),
@@ -95,10 +99,15 @@ fn all_defined(scenario: &ScenarioInfo) -> Run {
         bottleneck_utilization: Some(1.0),
         bottleneck_queue_ms: Some(1.0),
         interest_overhead: Some(1.0),
-        recoveries: (scenario.instants().into_iter()).map(|at_s| RecoveryRun { at_s, recovery_s: Some(0.0) }).collect(),
+        looped: Some(0),
+        looped_share: Some(0.0),
+        recoveries: (scenario.instants().into_iter())
+            .map(|at_s| RecoveryRun { at_s, recovery_s: Some(0.0), looped: Some(0) })
+            .collect(),
         slowdown: scenario.consumers.iter().any(|c| c.flows.is_some()).then(|| Slowdown::of(vec![1.0])).flatten(),
         consumers: scenario.consumers.iter().map(consumer).collect(),
         links: scenario.links.iter().map(|l| link(&l.name)).collect(),
+        nodes: scenario.nodes.iter().map(|n| node(&n.name)).collect(),
         control: Some(ControlRun::default()),
         cross: scenario.cross.iter().map(|name| CrossRun::all_defined(name)).collect(),
         ..Run::default()

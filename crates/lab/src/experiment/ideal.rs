@@ -1,8 +1,10 @@
 //! Ideal completion times of flows that come and go.
 
 use super::ceilings::routed;
-use crate::results::{FlowsInfo, significant};
+use crate::optimum::Optimum;
+use crate::results::{FlowsInfo, VideoInfo, significant};
 use ndnweir_scenario::{Scenario, Traffic};
+use ndnweir_sim::flows::Arrivals;
 
 /// By consumer: the reference values for slowdowns, if its flows come and go.
 ///
@@ -19,7 +21,25 @@ pub(super) fn ideals(scenario: &Scenario) -> Vec<Option<FlowsInfo>> {
     }
     let delays = scenario.links.iter().flat_map(|l| [l.forward.delay.secs(), l.backward.delay.secs()]);
     let propagation_s: Vec<f64> = delays.collect();
-    let solo = routed(&endless).map(|problem| problem.solo(&propagation_s)).unwrap_or_default();
+    let problem = routed(&endless).ok();
+    let solo = problem.as_ref().map(|problem| problem.solo(&propagation_s)).unwrap_or_default();
+    let player = |traffic: &Traffic| match traffic {
+        Traffic::Flows(flows) => match &flows.arrivals {
+            Arrivals::Player(player) => Some(player.ladder.iter().map(|rate| rate.bps() as f64 / 1e6).collect()),
+            _ => None,
+        },
+        _ => None,
+    };
+    // A linear program, which nothing else here needs.
+    let fair = if scenario.consumers.iter().any(|c| player(&c.traffic).is_some()) {
+        problem.map(|problem| problem.solve()).unwrap_or_default()
+    } else {
+        Optimum::default()
+    };
+    let video = |consumer: &ndnweir_scenario::Consumer| {
+        let rate = fair.goodput(&consumer.name).map(|rate| significant(rate, 9));
+        Some(VideoInfo::new(player(&consumer.traffic)?, rate))
+    };
     let info = |(i, consumer): (usize, &ndnweir_scenario::Consumer)| match &consumer.traffic {
         Traffic::Flows(flows) => {
             let alone = solo.get(i).copied().flatten();
@@ -28,6 +48,7 @@ pub(super) fn ideals(scenario: &Scenario) -> Vec<Option<FlowsInfo>> {
                 data_s: alone.map(|alone| significant(alone.1, 9)),
                 payload_bytes: flows.payload.into(),
                 classes_bytes: consumer.size_classes.iter().map(|bytes| bytes.get()).collect(),
+                video: video(consumer),
             })
         }
         _ => None,

@@ -25,6 +25,7 @@ use ndnweir_sim::network::Network;
 use ndnweir_sim::outcome::{AccountingError, Outcome};
 use ndnweir_sim::{Keeper, NetworkError, RunOptions};
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use watching::Watched;
@@ -259,6 +260,14 @@ impl Experiment {
         run.event_hash = format!("{:016x}", outcome.hash);
         run.cross = CrossRun::all(&self.scenario, &outcome.cross);
         run.control = outcome.control.as_ref().map(ControlRun::from);
+        for (consumer, kept) in run.consumers.iter_mut().zip(&outcome.kept_by_consumers) {
+            consumer.state_bytes = *kept;
+        }
+        let names = self.scenario.nodes.iter().map(|node| node.name.as_str());
+        let kept: BTreeMap<&str, Option<u64>> = names.zip(outcome.kept_by_nodes.iter().copied()).collect();
+        for node in &mut run.nodes {
+            node.state_bytes = kept.get(node.name.as_str()).copied().flatten();
+        }
         Ok(Some(Finished { run, outcome }))
     }
 }

@@ -1,6 +1,6 @@
 //! The bins of series, and how much memory they may take.
 
-use ndnweir_core::units::Duration;
+use ndnweir_core::units::{Duration, Time};
 
 /// Maximum number of bins in a run; the width is increased accordingly.
 pub const MAX_BINS: u64 = 20_000;
@@ -38,6 +38,20 @@ pub fn bin_width(wanted: Duration, length: Duration, subjects: Subjects) -> Dura
     let wanted = wanted.nanos().max(1);
     let bins = length.nanos().div_ceil(wanted);
     Duration::from_nanos(wanted.saturating_mul(bins.div_ceil(subjects.bins()).max(1)))
+}
+
+/// The bins of a run, and its measurement window; only flows that begin in the window count.
+#[derive(Clone, Copy)]
+pub(super) struct BinClock {
+    pub(super) bin: Duration,
+    pub(super) from: Time,
+    pub(super) to: Time,
+}
+
+impl BinClock {
+    pub(super) fn counts(&self, at: Time) -> bool {
+        self.from <= at && at < self.to
+    }
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 mod series;
 
-use super::bins::bin_width;
-use super::flows::{BinClock, FlowGather};
+use super::bins::{BinClock, bin_width};
+use super::counts::Steps;
+use super::flows::FlowGather;
 use super::gather::{ConsumerGather, LinkGather, PathRoom, overhead};
 use super::recovery::recoveries;
 use super::stats::mbps;
@@ -35,6 +36,8 @@ pub struct Collector {
     packets: Vec<PacketGather>,
     /// Empty until nodes are sampled.
     nodes: Vec<NodeGather>,
+    /// Interests that looped, at all nodes.
+    loops: Steps,
     hops: Vec<HopGather>,
     /// For consumers whose flows come and go.
     flows: Vec<Option<FlowGather>>,
@@ -66,6 +69,7 @@ impl Collector {
             links: setup.links.iter().map(|_| LinkGather::default()).collect(),
             packets: setup.links.iter().map(|_| PacketGather::default()).collect(),
             nodes: Vec::new(),
+            loops: Steps::default(),
             hops: setup.consumers.iter().map(|_| HopGather::new(bins)).collect(),
             flows: setup.consumers.iter().map(|c| Some(FlowGather::new(c.flows.clone()?, bins))).collect(),
             lengths: PathLengths::default(),
@@ -142,13 +146,18 @@ impl Collector {
         run.bottleneck = busiest.map(|l| l.name.clone());
         run.bottleneck_utilization = busiest.map(|l| l.utilization);
         run.bottleneck_queue_ms = busiest.map(|l| l.queue_ms);
-        let interests = run.consumers.iter().map(|c| c.interests).sum();
+        let interests: u64 = run.consumers.iter().map(|c| c.interests).sum();
         run.interest_overhead = overhead(interests, self.setup.interest_bytes, bits);
         let bins = (end.nanos() / self.setup.bin.nanos()) as usize;
         let width = self.setup.bin.secs();
         let total = |bin| mbps(self.consumers.iter().map(|c| c.bits[bin] as f64).sum(), width);
         let rates: Vec<f64> = (0..bins.min(self.bins)).map(total).collect();
-        run.recoveries = recoveries(&rates, width, &self.setup.changes);
+        run.recoveries = recoveries(&rates, width, &self.setup.changes, &|bin| self.looped(bin));
+        if !self.nodes.is_empty() {
+            let looped = self.nodes.iter().map(NodeGather::looped).sum();
+            run.looped = Some(looped);
+            run.looped_share = (interests > 0).then(|| looped as f64 / interests as f64);
+        }
         run.slowdown = Slowdown::of(self.flows.iter().flatten().flat_map(FlowGather::slowdowns).collect());
         run.marks = run.consumers.iter().map(|c| c.marks).sum();
         run.nacks = run.consumers.iter().map(|c| c.nacks).sum();
@@ -167,6 +176,11 @@ impl Collector {
         run.events = self.events;
         run.events_dropped = self.events_dropped;
         run
+    }
+
+    /// Interests that looped in a bin; `None` if nodes are not sampled.
+    fn looped(&self, bin: usize) -> Option<u64> {
+        (!self.nodes.is_empty()).then(|| self.loops.get(bin))
     }
 
     fn used_nodes(&self) -> impl Iterator<Item = (&String, &NodeGather)> {
@@ -276,6 +290,7 @@ impl Observer for Collector {
         for (gather, counters) in self.nodes.iter_mut().zip(snapshot.nodes) {
             gather.sample(counters, self.bins, bin, warm);
         }
+        self.loops.add(self.bins, bin, snapshot.nodes.iter().map(|node| node.loops).sum());
         for (gather, counters) in self.consumers.iter_mut().zip(snapshot.consumers) {
             gather.sample(counters, bin, warm);
         }

@@ -67,6 +67,11 @@ impl Steps {
         self.last = total;
     }
 
+    /// The difference of a bin.
+    pub(super) fn get(&self, bin: usize) -> u64 {
+        self.bins.get(bin)
+    }
+
     /// The differences.
     pub(super) fn column(&self, bins: &Range<usize>) -> Vec<f64> {
         self.bins.column(bins)

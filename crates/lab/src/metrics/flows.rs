@@ -1,7 +1,9 @@
 //! The state that is collected during a run about flows that come and go.
 
+use super::bins::BinClock;
+use super::video::VideoGather;
 use crate::results::{FlowsInfo, FlowsRun, SizeClassRun, Slowdown};
-use ndnweir_core::units::{Duration, Time};
+use ndnweir_core::units::Time;
 use ndnweir_sim::observer::FlowEvent;
 
 /// The flows of one consumer.
@@ -22,26 +24,14 @@ pub(super) struct FlowGather {
     most: u64,
     /// The time up to which the areas are complete.
     counted: Time,
-}
-
-/// The bins of a run, and its measurement window; only flows that begin in the window count.
-#[derive(Clone, Copy)]
-pub(super) struct BinClock {
-    pub(super) bin: Duration,
-    pub(super) from: Time,
-    pub(super) to: Time,
-}
-
-impl BinClock {
-    fn counts(&self, at: Time) -> bool {
-        self.from <= at && at < self.to
-    }
+    video: Option<VideoGather>,
 }
 
 impl FlowGather {
     pub(super) fn new(info: FlowsInfo, bins: usize) -> FlowGather {
         FlowGather {
             started: vec![0; info.classes_bytes.len() + 1],
+            video: info.video.clone().map(VideoGather::new),
             info,
             done: Vec::new(),
             rejected: 0,
@@ -95,6 +85,7 @@ impl FlowGather {
                 }
             }
             FlowEvent::Rejected => self.rejected += u64::from(clock.counts(now)),
+            _ => self.video.iter_mut().for_each(|video| video.event(now, event, clock)),
         }
     }
 
@@ -130,6 +121,7 @@ impl FlowGather {
             completion_mean_s: (completed > 0).then(|| total / completed as f64),
             slowdown: slowdown(None),
             classes: classes.map(class).collect(),
+            video: self.video.as_mut().map(|video| video.finish(end, clock)),
         }
     }
 
@@ -148,6 +140,7 @@ impl FlowGather {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ndnweir_core::units::Duration;
 
     fn ms(n: u64) -> Time {
         Time::ZERO + Duration::from_millis(n)
@@ -156,8 +149,13 @@ mod tests {
     #[test]
     fn active_flows_are_counted_over_time_and_only_those_that_begin_in_the_window_are_judged() {
         let clock = BinClock { bin: Duration::from_millis(100), from: ms(100), to: ms(400) };
-        let info =
-            FlowsInfo { latency_s: Some(0.01), data_s: Some(0.01), payload_bytes: 1000, classes_bytes: vec![2000] };
+        let info = FlowsInfo {
+            latency_s: Some(0.01),
+            data_s: Some(0.01),
+            payload_bytes: 1000,
+            classes_bytes: vec![2000],
+            video: None,
+        };
         let mut gather = FlowGather::new(info, 4);
         gather.event(ms(50), FlowEvent::Began { segments: 1 }, clock);
         gather.event(ms(150), FlowEvent::Began { segments: 1 }, clock);

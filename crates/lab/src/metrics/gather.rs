@@ -255,6 +255,7 @@ impl ConsumerGather {
                 setup.interest_bytes,
                 self.window_bits,
             ),
+            state_bytes: None,
             deadline: me.deadline.map(|_| self.deadline()),
             flows: None,
             window_mean: (self.window_count > 0).then(|| self.window_sum / self.window_count as f64),

@@ -13,6 +13,7 @@ mod recovery;
 mod setup;
 mod stats;
 mod tables;
+mod video;
 mod waits;
 
 pub use bins::{MAX_BINS, SERIES_BYTES, Subjects, bin_width};

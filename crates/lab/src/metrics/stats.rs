@@ -228,6 +228,7 @@ impl Histogram {
             p50: at(0.5)?,
             q3: at(0.75)?,
             p90: at(0.9)?,
+            p95: at(0.95)?,
             p99: at(0.99)?,
             max: self.max as f64 / 1e6,
         })

@@ -72,7 +72,14 @@ impl NodeGather {
             pit_answered,
             pit_rejected,
             pit_expired,
+            looped: self.looped(),
+            state_bytes: None,
         }
+    }
+
+    /// Interests that looped in the window.
+    pub(super) fn looped(&self) -> u64 {
+        self.last.loops.saturating_sub(self.base.loops)
     }
 
     /// Packets dropped outside the egress queues in the window.

@@ -87,6 +87,7 @@ impl Run {
             ];
             all.counts(&at, &counts);
             all.put(&at, "interest_overhead", c.interest_overhead);
+            all.put(&at, "state_bytes", c.state_bytes.map(|n| n as f64));
             if let Some(deadline) = &c.deadline {
                 all.counts(&format!("{at}deadline."), &[("late", deadline.late), ("lost", deadline.lost)]);
                 all.put(&at, "deadline.missed", deadline.missed);
@@ -117,6 +118,7 @@ impl Run {
             all.put(&at, "cs_hit_ratio", n.cs_hit_ratio);
             all.put(&at, "cs_packets", Some(n.cs_packets));
             all.put(&at, "pit_entries", Some(n.pit_entries));
+            all.put(&at, "state_bytes", n.state_bytes.map(|n| n as f64));
         }
         for s in &self.shares {
             all.put("", &format!("shares.{}.{}.{}", s.node, s.prefix, s.link), Some(s.share));
@@ -135,9 +137,12 @@ impl Run {
         all.put("", "bottleneck_utilization", self.bottleneck_utilization);
         all.put("", "bottleneck_queue_ms", self.bottleneck_queue_ms);
         all.put("", "interest_overhead", self.interest_overhead);
+        all.put("", "looped", self.looped.map(|n| n as f64));
+        all.put("", "looped_share", self.looped_share);
         for (number, recovery) in (1..).zip(&self.recoveries) {
             let number: u32 = number;
             all.put("recovery_s.", &number.to_string(), recovery.recovery_s);
+            all.put("looped_after.", &number.to_string(), recovery.looped.map(|n| n as f64));
         }
         for (name, value) in self.slowdown.iter().flat_map(Slowdown::values) {
             all.put("slowdown.", name, Some(value));
@@ -180,9 +185,8 @@ impl Scalars {
     fn delay(&mut self, at: &str, name: &str, d: Option<&Distribution>) {
         let Some(d) = d else { return };
         let at = format!("{at}{name}.");
-        for (name, value) in
-            [("mean", d.mean), ("sd", d.sd), ("p50", d.p50), ("p90", d.p90), ("p99", d.p99), ("max", d.max)]
-        {
+        let quantiles = [("p50", d.p50), ("p90", d.p90), ("p95", d.p95), ("p99", d.p99)];
+        for (name, value) in [("mean", d.mean), ("sd", d.sd)].into_iter().chain(quantiles).chain([("max", d.max)]) {
             self.put(&at, name, Some(value));
         }
     }

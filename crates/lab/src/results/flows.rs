@@ -1,5 +1,6 @@
 //! Results of consumers whose flows come and go.
 
+use super::{VideoInfo, VideoRun};
 use serde::{Deserialize, Serialize};
 
 /// The reference values for the slowdown of a consumer's flows.
@@ -13,6 +14,9 @@ pub struct FlowsInfo {
     pub payload_bytes: u64,
     /// The boundaries between size classes, in rising order.
     pub classes_bytes: Vec<u64>,
+    /// Only if the flows are the chunks of videos.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub video: Option<VideoInfo>,
 }
 
 impl FlowsInfo {
@@ -55,6 +59,7 @@ impl FlowsInfo {
             completion_mean_s: Some(1.0),
             slowdown: slowdown(),
             classes: self.class_names().into_iter().map(class).collect(),
+            video: VideoRun::all_defined(self),
         }
     }
 }
@@ -122,6 +127,9 @@ pub struct FlowsRun {
     pub slowdown: Option<Slowdown>,
     /// The same by size class, smallest first.
     pub classes: Vec<SizeClassRun>,
+    /// Only if the flows are the chunks of videos.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub video: Option<VideoRun>,
 }
 
 impl FlowsRun {
@@ -149,6 +157,7 @@ impl FlowsRun {
             all.push((format!("{}.started", class.name), class.started as f64));
             all.push((format!("{}.completed", class.name), class.completed as f64));
         }
+        all.extend(self.video.iter().flat_map(VideoRun::scalars));
         all
     }
 }
@@ -159,7 +168,7 @@ mod tests {
 
     fn info() -> FlowsInfo {
         let (latency_s, data_s) = (Some(0.02), Some(0.001));
-        FlowsInfo { latency_s, data_s, payload_bytes: 1024, classes_bytes: vec![100_000, 10_000_000] }
+        FlowsInfo { latency_s, data_s, payload_bytes: 1024, classes_bytes: vec![100_000, 10_000_000], video: None }
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod subjects;
 mod table;
 pub mod tables;
 mod thin;
+mod video;
 
 use aggregate::aggregate_of_runs;
 pub use aggregate::{Aggregate, Summary, ZeroSpread, aggregate, drops, zero_spread};
@@ -51,6 +52,7 @@ use std::borrow::Cow;
 pub use store::{SeriesOf, store};
 pub use table::{Sort, ceilings, overview, table};
 pub use thin::MANY;
+pub use video::{VideoInfo, VideoRun};
 
 pub use ndnweir_sim::observer::Drops;
 use serde::{Deserialize, Serialize};
@@ -127,6 +129,9 @@ pub struct Distribution {
     pub q3: f64,
     /// 90th percentile.
     pub p90: f64,
+    /// 95th percentile; absent from results of older versions.
+    #[serde(default)]
+    pub p95: f64,
     /// 99th percentile.
     pub p99: f64,
     /// Largest.
@@ -160,6 +165,9 @@ pub struct RecoveryRun {
     pub at_s: f64,
     /// Time until goodput stayed near its new level; `None` if it never did, or if too little time was left.
     pub recovery_s: Option<f64>,
+    /// Interests that looped from then until the next change or the end; `None` if nodes were not asked.
+    #[serde(default)]
+    pub looped: Option<u64>,
 }
 
 /// One consumer in one run, over the measurement window.
@@ -218,6 +226,9 @@ pub struct ConsumerRun {
     /// Interest bytes sent, framing included, over content bytes received; `None` without content.
     #[serde(default)]
     pub interest_overhead: Option<f64>,
+    /// Bytes that its component keeps at the end, of a simulated consumer that fetches one object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state_bytes: Option<u64>,
     /// Only for a consumer with a deadline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<DeadlineRun>,
@@ -337,6 +348,12 @@ pub struct Run {
     pub nacks: u64,
     /// Retransmitted Interests of all consumers.
     pub retransmissions: u64,
+    /// Interests that looped; `None` if nodes were not asked.
+    #[serde(default)]
+    pub looped: Option<u64>,
+    /// The same over the Interests that consumers sent; `None` also without these.
+    #[serde(default)]
+    pub looped_share: Option<f64>,
     /// Drops of all links, and of nodes outside their links' queues.
     pub drops: Drops,
     /// By consumer, in the scenario's order.

@@ -29,11 +29,17 @@ pub struct NodeRun {
     pub pit_rejected: u64,
     /// Pending Interests whose lifetime ended.
     pub pit_expired: u64,
+    /// Interests whose nonce the node had seen: they came in a circle, or by another way as well.
+    #[serde(default)]
+    pub looped: u64,
+    /// Bytes that its strategies, meter and shapers keep at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state_bytes: Option<u64>,
 }
 
 impl NodeRun {
     /// The counters with their names in results.
-    pub fn counts(&self) -> [(&'static str, u64); 8] {
+    pub fn counts(&self) -> [(&'static str, u64); 9] {
         [
             ("interests", self.interests),
             ("cs_hits", self.cs_hits),
@@ -43,6 +49,7 @@ impl NodeRun {
             ("pit_answered", self.pit_answered),
             ("pit_rejected", self.pit_rejected),
             ("pit_expired", self.pit_expired),
+            ("looped", self.looped),
         ]
     }
 }

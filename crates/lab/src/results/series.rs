@@ -67,7 +67,7 @@ impl SeriesKind {
     /// The measured columns.
     pub fn metrics(self) -> &'static [&'static str] {
         match self {
-            SeriesKind::Network => &["goodput_mbps", "jain", "loss_mbps"],
+            SeriesKind::Network => &["goodput_mbps", "jain", "loss_mbps", "looped"],
             SeriesKind::Consumers => &[
                 "goodput_mbps",
                 "delay_ms",

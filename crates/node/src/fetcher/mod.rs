@@ -36,6 +36,7 @@ use ndnweir_core::registry::AnyConsumer;
 use ndnweir_core::shared::pacer::Pacer;
 use ndnweir_core::shared::rtt::RttEstimator;
 use ndnweir_core::units::{Bytes, Duration, Time};
+use ndnweir_state::{State as _, Writer};
 use segments::{Segments, State};
 
 /// At most this many Data in a row may be marked as link-retransmitted; on links that lose a third of all frames, one
@@ -313,6 +314,13 @@ impl Fetcher {
             highest_received: self.highest,
             srtt: self.rtt.srtt(),
         }
+    }
+
+    /// Bytes that a checkpoint takes for what the consumer component keeps; `None` if it was made outside the registry.
+    pub fn kept_bytes(&self) -> Option<u64> {
+        let mut to = Writer::default();
+        self.consumer.save(&mut to);
+        to.refused().is_none().then(|| to.into_bytes().len() as u64)
     }
 
     /// Totals and state now.

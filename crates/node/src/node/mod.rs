@@ -54,6 +54,7 @@ use ndnweir_core::scheme::{ComponentChoice, InterestMarks, Scheme};
 use ndnweir_core::shaper::Shaper;
 use ndnweir_core::strategy::{ForwardingDecision, Strategy};
 use ndnweir_core::units::{Duration, Time};
+use ndnweir_state::{State as _, Writer};
 
 /// Reports kept for a driver that does not collect them.
 const MAX_REPORTS: usize = 1 << 16;
@@ -331,6 +332,16 @@ impl Node {
     #[inline]
     fn counts_flows(&self) -> bool {
         self.extras.any(Extras::COUNTS_FLOWS)
+    }
+
+    /// Bytes that a checkpoint takes for what the strategies, the meter and the shapers keep; `None` if one of them was
+    /// made outside the registry.
+    pub fn kept_bytes(&self) -> Option<u64> {
+        let mut to = Writer::default();
+        self.strategies.save_own(&mut to);
+        self.meter.save(&mut to);
+        self.faces.iter().for_each(|face| face.shaper.save(&mut to));
+        to.refused().is_none().then(|| to.into_bytes().len() as u64)
     }
 
     /// The node's totals.

@@ -133,6 +133,19 @@ impl App {
         }
     }
 
+    /// Bytes that its consumer component keeps, if it fetches one object.
+    pub(super) fn kept_bytes(&self) -> Option<u64> {
+        match &self.application {
+            Application::Fetch(fetcher) => fetcher.kept_bytes(),
+            Application::Requests(_) | Application::Flows(_) => None,
+        }
+    }
+
+    /// Whether it is a video player.
+    pub(super) fn is_player(&self) -> bool {
+        matches!(&self.application, Application::Flows(flows) if flows.is_player())
+    }
+
     pub(super) fn pause(&mut self, paused: bool) {
         self.paused = paused;
     }

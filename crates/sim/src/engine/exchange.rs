@@ -1,7 +1,6 @@
 //! What goes between a node, its links and its applications.
 
 use super::apps::App;
-use super::flows::FlowSet;
 use super::process::{EgressLink, KnownFields, Local, Net};
 use super::sink::Sink;
 use ndnweir_core::ids::FaceId;
@@ -96,8 +95,11 @@ impl Applications<'_> {
         }
         if let Some(arrival) = app.handle(now, packet) {
             net.sink.delivered(now, number, packet.tag, arrival);
-            if let Some(ended) = app.flow_set().and_then(FlowSet::take_ended) {
+            if let Some(set) = app.flow_set()
+                && let Some(ended) = set.take_ended()
+            {
                 net.sink.flow(now, number, ended);
+                set.take_video_events().into_iter().for_each(|event| net.sink.flow(now, number, event));
             }
         }
         if self.eager.is_empty() || !self.eager.contains(&number) {

@@ -5,6 +5,7 @@ use super::sink::Sink as _;
 use crate::flows::{Arrivals, Flows, segments};
 use crate::network::Network;
 use crate::observer::{Arrival, ConsumerCounters, FlowEvent};
+use crate::player::Playback;
 use ndnweir_core::consumer::Consumer as _;
 use ndnweir_core::ctx::{Rng, TraceEvent};
 use ndnweir_core::fields::FieldLayout;
@@ -54,14 +55,15 @@ struct ActiveFlow {
 
 /// What a new flow fetches.
 struct Choice {
-    /// Its place in a catalogue.
-    rank: Option<u32>,
+    /// Its number among the objects that others fetch too.
+    object: Option<u64>,
     /// The name's number, if it has been fetched before.
     known: Option<FlowId>,
 }
 
-/// The numbers of the names of catalogues' objects that have been fetched, by prefix and rank.
-pub(super) type KnownObjects = BTreeMap<(PrefixId, u32), FlowId>;
+/// The numbers of the names of catalogues' objects that have been fetched, by prefix and place in the catalogue, or as
+/// players number chunks.
+pub(super) type KnownObjects = BTreeMap<(PrefixId, u64), FlowId>;
 
 /// The flows of one consumer.
 pub(super) struct FlowSet {
@@ -82,6 +84,8 @@ pub(super) struct FlowSet {
     /// Flows that may have something to send.
     eager: VecDeque<FlowId>,
     ended: Option<FlowEvent>,
+    /// Of a player.
+    playback: Option<Playback>,
     /// Counters of flows that have ended.
     totals: ConsumerCounters,
     trace: Vec<TraceEvent>,
@@ -106,6 +110,7 @@ impl State for FlowSet {
         }
         self.eager.write(to);
         self.ended.write(to);
+        self.playback.write(to);
         self.totals.write(to);
         self.trace.write(to);
     }
@@ -126,6 +131,7 @@ impl State for FlowSet {
         }
         self.eager.load(from)?;
         self.ended.load(from)?;
+        self.playback.load(from)?;
         self.totals.load(from)?;
         self.trace.load(from)
     }
@@ -147,6 +153,7 @@ impl FlowSet {
             active: Vec::new(),
             eager: VecDeque::new(),
             ended: None,
+            playback: matches!(flows.arrivals, Arrivals::Player(_)).then(Playback::new),
             totals: ConsumerCounters::default(),
             trace: Vec::new(),
         }
@@ -158,12 +165,23 @@ impl FlowSet {
             Arrivals::Drawn { poisson: false, .. } => now,
             Arrivals::Drawn { gap, .. } => now + self.times.exponential(*gap),
             Arrivals::Trace(trace) => trace.first().map_or(Time::NEVER, |first| now + first.0),
+            Arrivals::Player(_) => Time::NEVER,
         };
+        self.open_video(now);
+    }
+
+    /// A player opens the next video.
+    fn open_video(&mut self, now: Time) {
+        if let (Arrivals::Player(player), Some(playback)) = (&self.flows.arrivals, &mut self.playback) {
+            let rank = self.ranks.as_mut().map(|(zipf, rng)| zipf.draw(rng));
+            playback.open(player, now, rank);
+        }
     }
 
     /// Ends the arrivals; active flows continue.
     pub(super) fn stop(&mut self) {
         self.next = Time::NEVER;
+        self.playback.iter_mut().for_each(Playback::close);
     }
 
     fn place_of(&self, id: FlowId) -> Option<usize> {
@@ -172,6 +190,9 @@ impl FlowSet {
 
     /// Returns the size of the flow that arrives now, if there is one, and draws the time of the next arrival.
     fn arrival(&mut self, now: Time) -> Option<u64> {
+        if let (Arrivals::Player(player), Some(playback)) = (&self.flows.arrivals, &mut self.playback) {
+            return playback.ask(player, now);
+        }
         if self.next > now {
             return None;
         }
@@ -187,18 +208,23 @@ impl FlowSet {
                 self.next = trace.get(self.place).map_or(Time::NEVER, |flow| self.origin + flow.0);
                 bytes
             }
+            Arrivals::Player(_) => None,
         }
     }
 
     /// Chooses what a new flow fetches. Of a catalogue it is no object that an active flow fetches already, since both
     /// would be one download; none if a hundred draws find no other.
-    fn choose(&mut self, known: impl Fn(u32) -> Option<FlowId>) -> Option<Choice> {
-        let Some((zipf, rng)) = &mut self.ranks else { return Some(Choice { rank: None, known: None }) };
+    fn choose(&mut self, known: impl Fn(u64) -> Option<FlowId>) -> Option<Choice> {
+        if let (Arrivals::Player(player), Some(playback)) = (&self.flows.arrivals, &self.playback) {
+            let object = playback.object(player);
+            return Some(Choice { object, known: object.and_then(known) });
+        }
+        let Some((zipf, rng)) = &mut self.ranks else { return Some(Choice { object: None, known: None }) };
         (0..100).find_map(|_| {
-            let rank = zipf.draw(rng);
-            let known = known(rank);
+            let object = u64::from(zipf.draw(rng));
+            let known = known(object);
             let is_active = known.is_some_and(|id| self.active.binary_search_by_key(&id, |flow| flow.id).is_ok());
-            (!is_active).then_some(Choice { rank: Some(rank), known })
+            (!is_active).then_some(Choice { object: Some(object), known })
         })
     }
 
@@ -225,6 +251,9 @@ impl FlowSet {
                 self.trace.extend(flow.fetcher.drain_trace());
                 add(&mut self.totals, &flow.fetcher.counters());
                 self.ended = Some(FlowEvent::Completed { began: flow.began, segments: flow.segments });
+                if let (Arrivals::Player(player), Some(playback)) = (&self.flows.arrivals, &mut self.playback) {
+                    playback.arrived(player, now);
+                }
                 Some(Arrival { completed: false, ..arrival })
             }
             arrival => {
@@ -239,16 +268,31 @@ impl FlowSet {
         self.ended.take()
     }
 
-    /// When the next flow arrives.
+    /// What happened to a player's video since this was last called.
+    pub(super) fn take_video_events(&mut self) -> Vec<FlowEvent> {
+        self.playback.as_mut().map(Playback::take_said).unwrap_or_default()
+    }
+
+    /// When the next flow arrives, as far as is known.
     pub(super) fn comes(&self) -> Time {
-        self.next
+        self.next.min(self.playback.as_ref().map_or(Time::NEVER, Playback::due))
+    }
+
+    /// Whether it is only known once another has ended when a flow arrives.
+    pub(super) fn is_player(&self) -> bool {
+        self.playback.is_some()
     }
 
     pub(super) fn poll_timeout(&self) -> Time {
-        self.active.iter().map(|flow| flow.due).fold(self.next, Time::min)
+        self.active.iter().map(|flow| flow.due).fold(self.comes(), Time::min)
     }
 
     pub(super) fn handle_timeout(&mut self, now: Time) {
+        if let (Arrivals::Player(player), Some(playback)) = (&self.flows.arrivals, &mut self.playback)
+            && playback.advance(player, now)
+        {
+            self.open_video(now);
+        }
         for flow in self.active.iter_mut().filter(|flow| flow.due <= now) {
             flow.fetcher.handle_timeout(now);
             self.eager.push_back(flow.id);
@@ -320,7 +364,7 @@ impl super::Engine<'_, '_> {
         while let Some(bytes) = set.arrival(*now) {
             let prefix = set.template.prefix;
             let is_room = set.active.len() < set.flows.max_active as usize;
-            let choice = set.choose(|rank| known_objects.get(&(prefix, rank)).copied());
+            let choice = set.choose(|object| known_objects.get(&(prefix, object)).copied());
             let known = choice.as_ref().and_then(|choice| choice.known);
             let id = known.unwrap_or(FlowId(*next_flow));
             let strategies = &set.template.strategies;
@@ -337,8 +381,8 @@ impl super::Engine<'_, '_> {
                     }));
             let event = if is_bound {
                 *next_flow += u32::from(known.is_none());
-                if let Some(rank) = choice.and_then(|choice| choice.rank) {
-                    known_objects.insert((prefix, rank), id);
+                if let Some(object) = choice.and_then(|choice| choice.object) {
+                    known_objects.insert((prefix, object), id);
                 }
                 let segments = segments(bytes, set.flows.payload);
                 set.begin(*now, id, segments);
@@ -348,6 +392,7 @@ impl super::Engine<'_, '_> {
             };
             net.sink.flow(*now, number, event);
         }
+        set.take_video_events().into_iter().for_each(|event| net.sink.flow(*now, number, event));
     }
 }
 

@@ -164,6 +164,8 @@ impl Engine<'_, '_> {
             dead: self.process.dead,
             unswitched: self.process.unswitched,
             control: self.control.is_on().then(|| self.control.counters()),
+            kept_by_nodes: self.process.places.iter().map(|place| place.node.as_ref()?.kept_bytes()).collect(),
+            kept_by_consumers: self.process.apps.iter().map(|app| app.kept_bytes()).collect(),
         }
     }
 }

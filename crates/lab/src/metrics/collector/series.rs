@@ -75,7 +75,7 @@ impl Collector {
 
     /// One column for each metric of [`SeriesKind::Network`].
     fn network(&self, bins: &Range<usize>, width: &dyn Fn(usize) -> f64) -> Vec<Vec<f64>> {
-        let mut columns = vec![Vec::new(); 3];
+        let mut columns = vec![Vec::new(); 4];
         for bin in bins.clone() {
             let rate = |c: &ConsumerGather| mbps(c.bits[bin] as f64, width(bin));
             let (from, to) = (self.setup.bin * bin as u64, self.setup.bin * (bin as u64 + 1));
@@ -89,6 +89,7 @@ impl Collector {
             columns[0].push(self.consumers.iter().map(rate).sum());
             columns[1].push(jain(&fair).unwrap_or(f64::NAN));
             columns[2].push(self.links.iter().map(|l| l.rate(&l.overflow_bits, bin, width(bin))).sum());
+            columns[3].push(self.looped(bin).map_or(f64::NAN, |n| n as f64));
         }
         columns
     }

@@ -76,6 +76,7 @@ fn distribution<'a, R>(
         .float(&format!("{name}_min"), |row| of(row).map(|d| d.min))
         .float(&format!("{name}_p50"), |row| of(row).map(|d| d.p50))
         .float(&format!("{name}_p90"), |row| of(row).map(|d| d.p90))
+        .float(&format!("{name}_p95"), |row| of(row).map(|d| d.p95))
         .float(&format!("{name}_p99"), |row| of(row).map(|d| d.p99))
         .float(&format!("{name}_max"), |row| of(row).map(|d| d.max))
 }

@@ -40,6 +40,8 @@ impl Engine<'_, '_> {
             && self.network.links.iter().all(|link| link.mtu.is_none())
             && (0..topology.directed_links.len() as u32).all(is_plain)
             && self.process.places.iter().all(|place| place.node.is_some())
+            // A chunk begins in the instant in which another has come, and every node gets to know its name.
+            && !self.process.apps.iter().any(App::is_player)
             && (!self.control.is_on() || self.network.control.delay > Duration::ZERO)
             && !self.has_outside_components()
     }
