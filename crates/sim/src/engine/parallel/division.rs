@@ -29,13 +29,11 @@ pub(super) struct Members {
 }
 
 impl Engine<'_, '_> {
-    /// Whether the run can be divided at all: what several nodes share is handled by one thread, and so is who keeps the
-    /// state of the run.
+    /// Whether the run can be divided at all: what several nodes share is handled by one thread.
     pub(super) fn is_divisible(&mut self) -> bool {
         let Net { topology, media, cross, .. } = &self.process.net;
         let is_plain = |link: u32| !topology.is_below_ndn(link);
-        self.keeper.is_none()
-            && media.count() == 0
+        media.count() == 0
             && cross.count() == 0
             && self.network.links.iter().all(|link| link.mtu.is_none())
             && (0..topology.directed_links.len() as u32).all(is_plain)

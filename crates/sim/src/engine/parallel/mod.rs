@@ -19,7 +19,6 @@ use crew::{Crew, lock};
 use division::Division;
 use log::{Call, Log, Rank, Said};
 use ndnweir_core::units::{Duration, Time};
-use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard};
 
 /// So many packets must be under way before it is tried (ours: below, windows have too few events to share).
@@ -85,6 +84,8 @@ enum Back {
     ForOne,
     /// It cannot be divided like this any longer, or the division was made when half as much was known of the work.
     ForGood,
+    /// The state of the run is to be kept.
+    ToBeKept,
     /// The run is to be stopped.
     Stopped,
 }
@@ -168,6 +169,7 @@ impl Engine<'_, '_> {
                 match self.run_windows(&division, &parts, end, &mut round, progress) {
                     Back::Stopped => return true,
                     Back::ForGood => return false,
+                    Back::ToBeKept => continue,
                     Back::ForOne => {}
                 }
                 let (worked, windows) = (self.process.events - events, self.threads.windows - windows);
@@ -181,10 +183,17 @@ impl Engine<'_, '_> {
                 }
             }
         });
-        if let Some(tap) = &mut self.process.net.sink.tap {
-            parts.iter().filter_map(|part| lock(part).net.sink.tap.take()).for_each(|part| tap.take_in(part));
-        }
+        parts.iter().for_each(|part| self.take_in_tap(&mut lock(part)));
         stopped
+    }
+
+    /// Takes in what a part of the tap was told, and leaves an empty one in its place.
+    fn take_in_tap(&mut self, part: &mut Part) {
+        if let Some(tap) = &mut self.process.net.sink.tap
+            && let Some(told) = std::mem::replace(&mut part.net.sink.tap, tap.part())
+        {
+            tap.take_in(told);
+        }
     }
 
     fn lose_patience(&mut self) {
@@ -226,6 +235,7 @@ impl Engine<'_, '_> {
         let mut order: Vec<usize> = (0..all.len()).collect();
         let mut before: Vec<u64> = all.iter().map(|part| part.events).collect();
         let mut said: Vec<Said> = all.iter().map(|_| Said::default()).collect();
+        let mut is_kept = false;
         let back = loop {
             let concerns_all = self.process.net.schedule.next().min(flows_come).min(after_end);
             let first = all.iter().map(|part| part.net.schedule.next()).min().unwrap_or((Due::NEVER, 0));
@@ -256,9 +266,12 @@ impl Engine<'_, '_> {
             order.sort_by_key(|&part| std::cmp::Reverse(done[part]));
             window = next_window(window, longest, done.iter().sum::<u64>() / self.threads.count as u64);
             self.process.now = self.process.now.max(begin);
-            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-                self.stopped = true;
+            is_kept = self.asks_keeper();
+            if self.stopped {
                 break Back::Stopped;
+            }
+            if is_kept {
+                break Back::ToBeKept;
             }
             if self.process.events + before.iter().sum::<u64>() >= division.until
                 || all.iter().any(|part| part.net.sink.is_short_of_handles())
@@ -270,6 +283,10 @@ impl Engine<'_, '_> {
         self.tell(&mut said);
         all.iter_mut().for_each(|part| part.take_in());
         self.exchange(division, &mut all);
+        if is_kept {
+            all.iter_mut().for_each(|part| self.take_in_tap(part));
+            self.keep();
+        }
         back
     }
 
