@@ -161,8 +161,9 @@ pub struct SimArgs {
     /// --resume can go on from there
     #[arg(long, value_name = "every=TIME", value_parser = every)]
     pub checkpoint: Option<std::time::Duration>,
-    /// Go on with the runs that an interrupted command kept, with the same results as without the interruption; DIR are
-    /// its results, if not the usual folder. Runs are kept on, every 5 min if --checkpoint does not say otherwise
+    /// Go on with the runs that an interrupted command kept, on any number of threads, with the same results as without
+    /// the interruption; DIR are its results, if not the usual folder. Runs are kept on, every 5 min if --checkpoint does
+    /// not say otherwise
     #[arg(long, value_name = "DIR")]
     pub resume: Option<Option<PathBuf>>,
     /// Show the runs on a page of this machine while they are simulated; prints its address, serves until Ctrl-C

@@ -42,7 +42,16 @@ fn bytes(run: &Run) -> Vec<u8> {
     to.into_bytes()
 }
 
-fn resumes(scenario: &Scenario, scheme: &Scheme) {
+/// On so many threads.
+fn on<'a>(threads: usize) -> Watching<'a> {
+    Watching { threads, force_threads: threads > 1, ..Watching::default() }
+}
+
+/// Of the first number of threads on the second.
+const THREADS: [[usize; 2]; 3] = [[2, 1], [1, 2], [2, 3]];
+
+/// Compares a run that goes on with one that does not, on one thread, and on those that turn `turn` has.
+fn resumes(scenario: &Scenario, scheme: &Scheme, turn: usize) {
     let experiment =
         Experiment { scenario: scenario.clone(), schemes: vec![], seeds: vec![], events: vec!["switch".into()] };
     let (inputs, stop) = (Inputs::new(scenario), AtomicBool::new(false));
@@ -55,6 +64,17 @@ fn resumes(scenario: &Scenario, scheme: &Scheme) {
     let what = format!("{} under {}", scenario.name, scheme.name);
     assert_eq!(format!("{:?}", whole.outcome), format!("{:?}", resumed.outcome), "{what}");
     assert!(bytes(&whole.run) == bytes(&resumed.run), "{what}: the metrics differ");
+    let threads = THREADS[turn % THREADS.len()];
+    let [kept, resumed] = threads;
+    let mut keeper = Doubling::default();
+    let watching = Watching { keeper: Some(&mut keeper), ..on(kept) };
+    let run = experiment.run_one(&inputs, scheme, 5, &stop, watching).unwrap().unwrap().run;
+    assert!(bytes(&whole.run) == bytes(&run), "{what}, {threads:?} threads: the metrics of who is kept differ");
+    let mut again = Doubling::default();
+    let state = keeper.kept.expect("there are more than 16 events");
+    let watching = Watching { keeper: Some(&mut again), resume: Some(&state), ..on(resumed) };
+    let run = experiment.run_one(&inputs, scheme, 5, &stop, watching).unwrap().unwrap().run;
+    assert!(bytes(&whole.run) == bytes(&run), "{what}, {threads:?} threads: the metrics differ");
 }
 
 #[test]
@@ -67,7 +87,7 @@ fn every_shipped_scenario_resumes_under_its_schemes() {
         })
         .collect();
     assert!(all.len() > 12);
-    all.par_iter().for_each(|(scenario, scheme)| resumes(scenario, scheme));
+    all.par_iter().enumerate().for_each(|(turn, (scenario, scheme))| resumes(scenario, scheme, turn));
 }
 
 #[test]
@@ -75,7 +95,7 @@ fn every_named_scheme_resumes_where_there_are_two_paths() {
     let scenario = scenario::load("two-paths", &["run.duration=6s", "run.warm-up=1s"]).unwrap();
     let schemes: Vec<Scheme> = Scheme::names().map(|name| Scheme::named(name).unwrap()).collect();
     assert!(schemes.len() > 30);
-    schemes.par_iter().for_each(|scheme| resumes(&scenario, scheme));
+    schemes.par_iter().enumerate().for_each(|(turn, scheme)| resumes(&scenario, scheme, turn));
 }
 
 /// Stops the work once a run has covered half of its time.

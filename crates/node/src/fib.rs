@@ -3,10 +3,9 @@
 //! Longest-prefix match happens once per flow, when the driver interns it (see [`crate::fib_tree::FibTree`]) and passes
 //! it to the node through `bind_flow`; per packet it is an array lookup.
 
+use crate::flow_prefixes::FlowPrefixes;
 use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::strategy::NextHop;
-
-const UNBOUND: u32 = u32::MAX;
 
 /// The next hops of one prefix. Large networks have millions of these, most with one hop: they take 16 bytes, and more
 /// only beyond the first hop.
@@ -50,19 +49,18 @@ impl Hops {
 }
 
 /// The table.
-#[derive(Clone, Debug, ndnweir_state::Value)]
+#[derive(Debug, ndnweir_state::State)]
 #[repr(C)]
 pub(crate) struct Fib {
-    flows: Vec<u32>,
+    /// Who keeps the state of nodes shares the table among them and keeps it once.
+    #[state(skip)]
+    flows: FlowPrefixes,
     hops: Vec<Hops>,
 }
 
 impl Fib {
-    /// The most flows that can be bound: ids are below it. The table takes 4 bytes for each id up to the largest.
-    pub(crate) const MAX_FLOWS: u32 = 1 << 24;
-
     pub(crate) fn new(prefixes: usize) -> Fib {
-        Fib { hops: vec![Hops::none(); prefixes], flows: Vec::new() }
+        Fib { hops: vec![Hops::none(); prefixes], flows: FlowPrefixes::default() }
     }
 
     /// How many prefixes there are.
@@ -114,23 +112,19 @@ impl Fib {
     }
 
     /// The prefix of a flow.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn prefix(&self, flow: FlowId) -> Option<PrefixId> {
-        let bound = *self.flows.get(flow.0 as usize)?;
-        (bound != UNBOUND).then_some(PrefixId(bound))
+        self.flows.of(flow)
     }
 
     /// Binds a flow to its prefix, or to none. Whether the flow's number is in bounds.
     pub(crate) fn bind(&mut self, flow: FlowId, prefix: Option<PrefixId>) -> bool {
-        if flow.0 >= Fib::MAX_FLOWS {
-            return false;
-        }
-        let index = flow.0 as usize;
-        if index >= self.flows.len() {
-            self.flows.resize(index + 1, UNBOUND);
-        }
-        self.flows[index] = prefix.filter(|prefix| prefix.index() < self.hops.len()).map_or(UNBOUND, |prefix| prefix.0);
-        true
+        self.flows.bind(flow, prefix.filter(|prefix| prefix.index() < self.hops.len()))
+    }
+
+    /// Takes the prefixes of flows from a table that others have too.
+    pub(crate) fn share_flows(&mut self, flows: &FlowPrefixes) {
+        self.flows = flows.share();
     }
 }
 

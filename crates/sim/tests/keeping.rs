@@ -20,22 +20,27 @@ use proptest::prelude::*;
 use serde_json::json;
 
 /// Keeps the state at these of the moments at which it is asked.
-#[derive(Default)]
-struct At {
+pub struct At {
     moments: Vec<u64>,
-    asked: u64,
-    kept: Vec<Vec<u8>>,
+    every: u64,
+    pub asked: u64,
+    pub kept: Vec<Vec<u8>>,
 }
 
 impl At {
-    fn new(moments: &[u64]) -> At {
-        At { moments: moments.to_vec(), ..At::default() }
+    pub fn new(moments: &[u64]) -> At {
+        At { moments: moments.to_vec(), every: 1, asked: 0, kept: Vec::new() }
+    }
+
+    /// Is not asked by one thread, but only between windows.
+    pub fn of_windows(moments: &[u64]) -> At {
+        At { every: 1 << 40, ..At::new(moments) }
     }
 }
 
 impl Keeper for At {
     fn asked_every(&self) -> u64 {
-        1
+        self.every
     }
 
     fn wants(&mut self, _: bool) -> bool {
@@ -54,9 +59,21 @@ fn simulate(
     keeper: Option<&mut At>,
     resume: Option<&[u8]>,
 ) -> Result<(Outcome, u64), String> {
+    simulate_on(1, network, scheme, keeper, resume)
+}
+
+/// On so many threads.
+pub fn simulate_on(
+    threads: usize,
+    network: &Network,
+    scheme: &Scheme,
+    keeper: Option<&mut At>,
+    resume: Option<&[u8]>,
+) -> Result<(Outcome, u64), String> {
     let mut digest = Digest::default();
     let keeper = keeper.map(|keeper| keeper as &mut dyn Keeper);
-    let options = RunOptions { trace: true, keeper, resume, ..RunOptions::full() };
+    let options = RunOptions { threads, force_threads: threads > 1, ..RunOptions::full() };
+    let options = RunOptions { trace: true, keeper, resume, ..options };
     let outcome = run(network, scheme, 3, &mut digest, options).map_err(|error| error.to_string())?;
     Ok((outcome, digest.get()))
 }

@@ -2,7 +2,7 @@
 
 mod twists;
 
-use crate::keeping::{every_component, with_faults, with_other_traffic};
+use crate::keeping::{At, every_component, simulate_on, with_faults, with_other_traffic};
 use ndnweir_core::component::{Env, Outside};
 use ndnweir_core::consumer::Consumer;
 use ndnweir_core::fields::FieldLayout;
@@ -99,6 +99,46 @@ fn compare(network: &Network, scheme: &Scheme, threads: &[usize]) -> Result<(), 
     Ok(())
 }
 
+/// Compares a run with one that was kept on some threads, at this part of the moments at which that is possible, and went
+/// on from there on others. `at` makes who keeps it.
+fn compare_resumed(
+    network: &Network,
+    scheme: &Scheme,
+    [kept, resumed]: [usize; 2],
+    part: f64,
+    at: fn(&[u64]) -> At,
+) -> Result<u64, String> {
+    let whole = simulate_on(1, network, scheme, None, None)?;
+    let differs = |what| Err(format!("{}, {kept} threads and {resumed}, {part}: {what}", scheme.name));
+    let mut keeper = at(&[]);
+    if simulate_on(kept, network, scheme, Some(&mut keeper), None)? != whole {
+        return differs("a run that might be kept is another one");
+    }
+    let moments = keeper.asked;
+    if moments == 0 {
+        return Ok(0);
+    }
+    let mut keeper = at(&[1 + ((moments - 1) as f64 * part) as u64]);
+    if simulate_on(kept, network, scheme, Some(&mut keeper), None)? != whole {
+        return differs("a run that is kept is another one");
+    }
+    let [state] = &keeper.kept[..] else { return differs("it was not kept once") };
+    if simulate_on(resumed, network, scheme, Some(&mut at(&[5, 10])), Some(state))? != whole {
+        return differs("the resumed run is another one");
+    }
+    Ok(moments)
+}
+
+#[test]
+fn every_scheme_and_component_goes_on_from_what_was_kept_between_windows_on_any_number_of_threads() {
+    let network = with_faults();
+    let threads = [[2, 1], [2, 2], [3, 5]];
+    for (scheme, threads) in every_component().iter().zip(threads.iter().cycle()) {
+        let moments = compare_resumed(&network, scheme, *threads, 0.6, At::of_windows);
+        assert!(moments.as_ref().is_ok_and(|moments| *moments > 0), "{moments:?}");
+    }
+}
+
 #[test]
 fn every_scheme_and_component_does_the_same_on_several_threads_in_a_network_with_faults() {
     let network = with_faults();
@@ -165,6 +205,15 @@ proptest! {
         // A few have a loop of links that take no time.
         prop_assume!(network.check().and_then(|()| network.check_parts(&scheme)).is_ok());
         let compared = compare(&network, &scheme, &[2, threads]);
+        prop_assert!(compared.is_ok(), "{}", compared.unwrap_err());
+    }
+
+    #[test]
+    fn random_networks_with_faults_are_kept_and_resumed_on_any_number_of_threads(
+        (network, scheme) in twisted(), kept in 1..6usize, resumed in 1..6usize, part in 0.0..1.0f64,
+    ) {
+        prop_assume!(network.check().and_then(|()| network.check_parts(&scheme)).is_ok());
+        let compared = compare_resumed(&network, &scheme, [kept, resumed], part, At::new);
         prop_assert!(compared.is_ok(), "{}", compared.unwrap_err());
     }
 }

@@ -3,7 +3,7 @@
 use super::Node;
 use super::extras::Extras;
 use crate::error::StrategyError;
-use crate::fib::Fib;
+use crate::flow_prefixes::FlowPrefixes;
 use crate::strategies::{StrategyChoiceId, StrategyInstance};
 use crate::streams;
 use ndnweir_core::ctx::Ctx;
@@ -65,7 +65,7 @@ impl Node {
 
     /// Assigns the names of a flow to a choice, from their next Interest on.
     pub fn assign_strategy(&mut self, flow: FlowId, choice: StrategyChoiceId) {
-        if self.strategies.several() && flow.0 < Fib::MAX_FLOWS && self.strategies.get(choice).is_some() {
+        if self.strategies.several() && flow.0 < FlowPrefixes::MAX_FLOWS && self.strategies.get(choice).is_some() {
             self.strategies.assign(flow, choice);
         }
     }

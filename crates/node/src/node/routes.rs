@@ -1,6 +1,7 @@
 //! Next hops of prefixes, and the prefixes of flows.
 
 use super::Node;
+use crate::flow_prefixes::FlowPrefixes;
 use ndnweir_core::ctx::Ctx;
 use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::planner::Order;
@@ -51,6 +52,11 @@ impl Node {
     /// NACK. Whether the flow's number is below 2²⁴, as it must be.
     pub fn bind_flow(&mut self, flow: FlowId, prefix: Option<PrefixId>) -> bool {
         self.fib.bind(flow, prefix)
+    }
+
+    /// Takes the prefixes of flows from a table that other nodes have too; again when it has grown.
+    pub fn share_flows(&mut self, flows: &FlowPrefixes) {
+        self.fib.share_flows(flows);
     }
 
     /// Carries out an order of the planner to this node: new costs of all next hops of a prefix. An order for other

@@ -33,7 +33,9 @@ use ndnweir_core::units::{Duration, Time};
 use ndnweir_link::{Port, Propagation};
 use ndnweir_node::fetcher::LossDetection;
 use ndnweir_node::requests::Requests;
-use ndnweir_node::{FaceConfig, Fetcher, FetcherConfig, Node, NodeConfig, Server, ServerConfig, StrategyChoiceId};
+use ndnweir_node::{
+    FaceConfig, Fetcher, FetcherConfig, FlowPrefixes, Node, NodeConfig, Server, ServerConfig, StrategyChoiceId,
+};
 use std::collections::BTreeMap;
 
 /// Labels of the random streams of start phases (see [`Rng::derive`]).
@@ -146,6 +148,7 @@ impl<'n, 'o> Engine<'n, 'o> {
             between_pauses: options.keeper.as_ref().map_or(1024, |keeper| keeper.asked_every()).next_power_of_two() - 1,
             keeper: options.keeper,
             stopped: false,
+            flows: FlowPrefixes::default(),
             next_flow: first_number(network),
             known_objects: KnownObjects::new(),
             threads: Threads::new(options.threads, options.force_threads),
@@ -244,15 +247,11 @@ impl<'n, 'o> Engine<'n, 'o> {
             let stop = consumer.stop.unwrap_or(Time::NEVER);
             self.process.apps.push(App::new(application, consumer.node as u32, face, start, stop));
         }
-        let choices: Vec<_> = flows.iter().map(|&flow| strategies_of(self.network, placement, flow)).collect();
-        // Node by node, so that each stays in the caches.
-        for place in &mut self.process.places {
-            let Some(node) = &mut place.node else { continue };
-            for ((number, flow), choices) in (0..).map(FlowId).zip(&flows).zip(&choices) {
-                node.bind_flow(number, Some(PrefixId(flow.prefix)));
-                node.assign_strategy(number, choices[usize::from(place.scheme)]);
-            }
+        for (number, flow) in (0..).map(FlowId).zip(&flows) {
+            self.flows.bind(number, Some(PrefixId(flow.prefix)));
+            assign_strategies(&mut self.process.places, number, &strategies_of(self.network, placement, *flow));
         }
+        self.share_flows();
         Ok(())
     }
 
@@ -313,6 +312,19 @@ fn strategies_of(network: &Network, placement: &Placement<'_>, flow: NameGroup) 
         false => scheme.choice_for_name(network.flow_name(flow)),
     };
     placement.schemes().iter().map(|scheme| StrategyChoiceId::of_scheme(governing(scheme))).collect()
+}
+
+/// Gives the names of a flow to one of its node's strategies, at every node; `choices` are by scheme. Most have none of
+/// their own.
+pub(super) fn assign_strategies(places: &mut [EngineNode], flow: FlowId, choices: &[StrategyChoiceId]) {
+    if choices.iter().all(|choice| *choice == StrategyChoiceId::ROOT) {
+        return;
+    }
+    for place in places {
+        if let Some(node) = &mut place.node {
+            node.assign_strategy(flow, choices[usize::from(place.scheme)]);
+        }
+    }
 }
 
 fn places(

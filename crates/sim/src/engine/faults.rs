@@ -1,6 +1,7 @@
 //! Start of the run, scheduled changes, and routing's reaction to them.
 
 use super::build::base_rtts;
+use super::parallel::map_on;
 use super::routes::PrefixRoutes;
 use super::{Engine, Local, next_due};
 use crate::network::{Change, LinkDirection, Network};
@@ -304,14 +305,16 @@ impl Engine<'_, '_> {
     fn reroute(&mut self) {
         let up = self.faults.refresh(&mut self.process.net.topology).clone();
         let fibs = Fibs::new(self.network, &self.process.net.topology, &up);
-        let routes = |(prefix, served): (usize, &Vec<(u32, u16)>)| {
+        let served = &self.faults.served;
+        let routes = |prefix: usize| {
             let mut found = fibs.next_hops(prefix as u32);
-            for &(node, face) in served {
+            for &(node, face) in &served[prefix] {
                 found[node as usize].push(NextHop { face: FaceId(face), cost: 0 });
             }
             PrefixRoutes::new(&found)
         };
-        let new = self.faults.served.iter().enumerate().map(routes).collect();
+        let threads = self.threads.for_things(served.len() * self.process.places.len());
+        let new = map_on(threads, served.len(), routes);
         let old = std::mem::replace(&mut self.faults.fib, new);
         // Compared twice instead of listed: at the start of a large network millions of routes change. Node by node, so
         // that each stays in the caches.

@@ -1,5 +1,6 @@
 //! A consumer whose flows come and go.
 
+use super::build::assign_strategies;
 use super::process::Process;
 use super::sink::Sink as _;
 use crate::flows::{Arrivals, Flows, segments};
@@ -358,7 +359,8 @@ fn add(sum: &mut ConsumerCounters, of: &ConsumerCounters) {
 impl super::Engine<'_, '_> {
     /// Begins the flows that arrive now at a consumer.
     pub(super) fn begin_flows(&mut self, number: u32) {
-        let Self { process, next_flow, known_objects, .. } = self;
+        let Self { process, flows, next_flow, known_objects, .. } = self;
+        let shared = flows.share();
         let Process { apps, places, now, net, .. } = process;
         let Some(set) = apps[number as usize].flow_set() else { return };
         while let Some(bytes) = set.arrival(*now) {
@@ -369,16 +371,10 @@ impl super::Engine<'_, '_> {
             let id = known.unwrap_or(FlowId(*next_flow));
             let strategies = &set.template.strategies;
             // Flow numbers run out only if a description was not checked; the remaining flows are then rejected.
-            let is_bound = is_room
-                && choice.is_some()
-                && (known.is_some()
-                    || places.iter_mut().all(|place| match &mut place.node {
-                        Some(node) => {
-                            node.assign_strategy(id, strategies[usize::from(place.scheme)]);
-                            node.bind_flow(id, Some(prefix))
-                        }
-                        None => true,
-                    }));
+            let is_bound = is_room && choice.is_some() && (known.is_some() || flows.bind(id, Some(prefix)));
+            if is_bound && known.is_none() {
+                assign_strategies(places, id, strategies);
+            }
             let event = if is_bound {
                 *next_flow += u32::from(known.is_none());
                 if let Some(object) = choice.and_then(|choice| choice.object) {
@@ -393,6 +389,9 @@ impl super::Engine<'_, '_> {
             net.sink.flow(*now, number, event);
         }
         set.take_video_events().into_iter().for_each(|event| net.sink.flow(*now, number, event));
+        if !flows.is_same(&shared) {
+            self.share_flows();
+        }
     }
 }
 

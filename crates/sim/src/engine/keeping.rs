@@ -25,18 +25,28 @@ impl Engine<'_, '_> {
     #[cold]
     #[inline(never)]
     pub(super) fn pause(&mut self) -> bool {
-        self.stopped = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
-        if let Some(keeper) = self.keeper.take() {
-            if keeper.wants(self.stopped) {
-                // The event at hand has been counted and not handled: who resumes counts it again.
-                self.process.events -= 1;
-                let state = self.write_state();
-                self.process.events += 1;
-                keeper.keep(self.process.now, state.into_bytes());
-            }
-            self.keeper = Some(keeper);
+        if self.asks_keeper() {
+            // The event at hand has been counted and not handled: who resumes counts it again.
+            self.process.events -= 1;
+            self.keep();
+            self.process.events += 1;
         }
         self.stopped
+    }
+
+    /// Looks whether the run is to be stopped, and whether its state is to be kept now.
+    pub(super) fn asks_keeper(&mut self) -> bool {
+        self.stopped = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+        let stopped = self.stopped;
+        self.keeper.as_mut().is_some_and(|keeper| keeper.wants(stopped))
+    }
+
+    /// Gives the state to the keeper. It must be between two events, with all of the network in the engine's hands.
+    pub(super) fn keep(&mut self) {
+        let state = self.write_state();
+        if let Some(keeper) = &mut self.keeper {
+            keeper.keep(self.process.now, state.into_bytes());
+        }
     }
 
     fn write_state(&mut self) -> Writer {
@@ -71,6 +81,7 @@ impl Engine<'_, '_> {
         let mut from = Reader::new(state);
         let mut take = || {
             self.load(&mut from)?;
+            self.share_flows();
             self.process.net.sink.observer.state().map_or(Ok(()), |observer| observer.load(&mut from))?;
             self.process.net.sink.tap.as_mut().and_then(|tap| tap.state()).map_or(Ok(()), |tap| tap.load(&mut from))?;
             from.end()

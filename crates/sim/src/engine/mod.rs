@@ -25,6 +25,7 @@ pub use keeping::Keeper;
 use ndnweir_core::packet::Packet;
 use ndnweir_core::scheme::Scheme;
 use ndnweir_core::units::Time;
+use ndnweir_node::FlowPrefixes;
 use ndnweir_state::State;
 use parallel::Threads;
 use planner::PlannerHost;
@@ -170,6 +171,8 @@ struct Engine<'n, 'o> {
     between_pauses: u64,
     #[state(skip)]
     stopped: bool,
+    /// The prefixes of flows, which all nodes share.
+    flows: FlowPrefixes,
     /// The number of the next flow that comes and goes.
     next_flow: u32,
     /// Objects of catalogues that flows have fetched.
@@ -259,6 +262,12 @@ impl Engine<'_, '_> {
             Source::Control => self.control_due(source),
             Source::Sample => self.sample_due(source),
         }
+    }
+
+    /// Gives all nodes the table of the flows' prefixes, which is another one when it has grown or was read.
+    fn share_flows(&mut self) {
+        let nodes = self.process.places.iter_mut().filter_map(|place| place.node.as_mut());
+        nodes.for_each(|node| node.share_flows(&self.flows));
     }
 
     /// Moves packets between a node, its links and its applications until nothing moves.

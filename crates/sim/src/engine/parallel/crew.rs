@@ -136,6 +136,20 @@ fn wait_until(done: impl Fn() -> bool) {
     }
 }
 
+/// What `of` gives for each number below `count`, found by so many threads.
+pub(in crate::engine) fn map_on<T: Send>(threads: usize, count: usize, of: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let part = count.div_ceil(threads.max(1)).max(1);
+    let from = |first: usize| (first..count.min(first + part)).map(&of).collect::<Vec<T>>();
+    std::thread::scope(|scope| {
+        let later: Vec<_> = (part..count).step_by(part).map(|first| scope.spawn(move || from(first))).collect();
+        let mut all = from(0);
+        for part in later {
+            all.extend(part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        all
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,5 +182,12 @@ mod tests {
             });
         };
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err());
+    }
+
+    #[test]
+    fn what_several_threads_find_is_in_the_order_of_one() {
+        for (threads, count) in [(1, 5), (2, 5), (3, 0), (4, 2), (0, 3), (7, 100)] {
+            assert_eq!(map_on(threads, count, |n| n * n), (0..count).map(|n| n * n).collect::<Vec<_>>());
+        }
     }
 }

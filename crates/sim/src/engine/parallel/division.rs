@@ -3,7 +3,7 @@
 use super::Part;
 use super::log::{Log, Wants};
 use super::partition::{Joint, partition};
-use super::{FEWEST_THREADS, PROCESSES_PER_THREAD, Threads, first_patience};
+use super::{FEW_NODES, FEWEST_THREADS, PROCESSES_PER_THREAD, Threads, first_patience};
 use crate::engine::apps::App;
 use crate::engine::process::{EgressLink, EngineLink, EngineNode, Local, Net, Process};
 use crate::engine::sink::Sink as _;
@@ -29,13 +29,11 @@ pub(super) struct Members {
 }
 
 impl Engine<'_, '_> {
-    /// Whether the run can be divided at all: what several nodes share is handled by one thread, and so is who keeps the
-    /// state of the run.
+    /// Whether the run can be divided at all: what several nodes share is handled by one thread.
     pub(super) fn is_divisible(&mut self) -> bool {
         let Net { topology, media, cross, .. } = &self.process.net;
         let is_plain = |link: u32| !topology.is_below_ndn(link);
-        self.keeper.is_none()
-            && media.count() == 0
+        media.count() == 0
             && cross.count() == 0
             && self.network.links.iter().all(|link| link.mtu.is_none())
             && (0..topology.directed_links.len() as u32).all(is_plain)
@@ -117,7 +115,8 @@ impl Division {
         net.links.iter().for_each(|link| work[link.to as usize] += link.propagation.totals().arrived);
         let Threads { count, forced, .. } = engine.threads;
         let threads = count.max(FEWEST_THREADS);
-        let processes = (threads * PROCESSES_PER_THREAD).min(places.len()).min(MAX_PROCESSES);
+        let processes = if places.len() <= FEW_NODES { FEW_NODES } else { threads * PROCESSES_PER_THREAD };
+        let processes = processes.min(places.len()).min(MAX_PROCESSES);
         let process = partition(&joints, &work, threads, processes, forced)?;
         let mut members: Vec<Members> = (0..processes).map(|_| Members::default()).collect();
         for (place, &process) in places.iter().zip(&process) {
@@ -175,33 +174,45 @@ impl Division {
             observer: net.sink.observer.watches(),
             requests: net.sink.observer.watches_requests(),
         };
-        let part = |number: usize| {
+        let part = |(number, members): (usize, &Members)| {
             let next_handle = net.sink.paths.handles_of(number);
-            let mut log = Log::new(number, next_handle, wants, self.members.len(), self.ends.clone());
+            let mut log = Log::new(number, next_handle, wants, self);
             log.tap = net.sink.tap.as_ref().and_then(|tap| tap.part());
+            let own: Vec<Source> = members.sources.iter().map(|&source| sources[source as usize]).collect();
+            let mut links: Vec<_> = net.links.iter().map(|_| EngineLink::elsewhere()).collect();
+            let mut places: Vec<_> = places.iter().map(|_| EngineNode::elsewhere()).collect();
+            let mut apps: Vec<_> = apps.iter().map(|_| App::elsewhere()).collect();
+            for (number, source) in (0..).zip(&own) {
+                match *source {
+                    Source::DirectedLink(link) => links[link as usize].source = number,
+                    Source::Node(node) => places[node as usize].source = number,
+                    Source::App(app) => apps[app as usize].source = number,
+                    _ => {}
+                }
+            }
             let net = Net {
                 topology: Topology::default(),
-                links: net.links.iter().map(|_| EngineLink::elsewhere()).collect(),
+                links,
                 ports: Vec::new(),
                 media: Media::default(),
                 cross: Cross::default(),
                 fragments: Fragments::new(0),
-                schedule: Tournament::new(sources.len()),
+                schedule: Tournament::new(own.len()),
                 sink: log,
             };
             Mutex::new(Process {
                 now: engine.process.now,
                 net,
-                places: places.iter().map(|_| EngineNode::elsewhere()).collect(),
-                apps: apps.iter().map(|_| App::elsewhere()).collect(),
+                dead: vec![0; places.len()],
+                places,
+                apps,
                 servers: servers.iter().map(|_| Server::new(Default::default())).collect(),
-                sources: sources.clone(),
+                sources: own,
                 trace: *trace,
                 reports_wanted: *reports_wanted,
                 reports: Vec::new(),
                 collected: None,
                 events: 0,
-                dead: vec![0; places.len()],
                 unswitched: Vec::new(),
                 known: known.clone(),
                 signals: signals.clone(),
@@ -210,6 +221,6 @@ impl Division {
                 eager: Vec::new(),
             })
         };
-        (0..self.members.len()).map(part).collect()
+        self.members.iter().enumerate().map(part).collect()
     }
 }

@@ -6,6 +6,7 @@
 //! about at its own instant may have a lower rank than the event: it then follows at once, before any event of another
 //! process. Hence the rank of an event is here the highest of those that the process has handled so far.
 
+use super::division::Division;
 use crate::engine::TapPart;
 use crate::engine::sink::{Alone, Sink};
 use crate::observer::{Arrival, DirectedLinkId, FlowEvent};
@@ -130,6 +131,8 @@ pub(super) struct Log {
     next_handle: usize,
     /// By directed link: the process where it ends.
     ends: Arc<[u16]>,
+    /// The process's sources, by their numbers in it, as they are numbered in the network.
+    sources: Vec<u32>,
     /// By process: what goes there, and what has come from there.
     pub(super) outbox: Vec<Vec<Crossing>>,
     pub(super) inbox: Vec<Vec<Crossing>>,
@@ -139,8 +142,9 @@ pub(super) struct Log {
 }
 
 impl Log {
-    pub(super) fn new(process: usize, next_handle: usize, wants: Wants, processes: usize, ends: Arc<[u16]>) -> Log {
-        let boxes = || (0..processes).map(|_| Vec::new()).collect();
+    /// Of process number `process`, see [`Division`].
+    pub(super) fn new(process: usize, next_handle: usize, wants: Wants, division: &Division) -> Log {
+        let boxes = || division.members.iter().map(|_| Vec::new()).collect();
         Log {
             wants,
             rank: FIRST,
@@ -151,7 +155,8 @@ impl Log {
             handles: HashMap::with_hasher(FixedState::with_seed(0)),
             process,
             next_handle,
-            ends,
+            ends: division.ends.clone(),
+            sources: division.members[process].sources.clone(),
             outbox: boxes(),
             inbox: boxes(),
             earliest: Time::NEVER,
@@ -162,6 +167,12 @@ impl Log {
     /// Whether it may soon run out of handles.
     pub(super) fn is_short_of_handles(&self) -> bool {
         self.next_handle > MAX_HANDLES / 2
+    }
+
+    /// The number in the network of one of the process's sources.
+    #[inline(always)]
+    pub(super) fn source(&self, own: u32) -> u32 {
+        self.sources.get(own as usize).copied().unwrap_or_default()
     }
 
     /// An event begins.
@@ -348,10 +359,13 @@ pub(super) fn tell_all(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::parallel::division::Members;
 
     fn logs<const N: usize>() -> [Log; N] {
         let wants = Wants { hash: true, paths: true, tap: true, observer: true, requests: true };
-        std::array::from_fn(|process| Log::new(process, 0, wants, N, Arc::from([])))
+        let members = (0..N).map(|_| Members::default()).collect();
+        let division = Division { members, ends: Arc::from([]), cut: Vec::new(), until: 0 };
+        std::array::from_fn(|process| Log::new(process, 0, wants, &division))
     }
 
     /// An event of this rank and source at 1 ms, on the link of that number.

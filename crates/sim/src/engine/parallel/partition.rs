@@ -13,8 +13,11 @@ pub(super) struct Joint {
 
 /// How many delays are tried as the shortest of links between processes.
 const TRIES: usize = 24;
-/// What the heaviest piece may have, of a thread's share of the work or of the heaviest node's.
-const HEAVIEST: f64 = 1.2;
+/// What the heaviest piece may have of a thread's share of the work: it is worked on by one thread, and finds its nodes in
+/// the caches if they are few.
+const HEAVIEST: f64 = 0.6;
+/// What it may have, if that is more, of the piece that is the heaviest where all links are cut.
+const MORE: f64 = 1.2;
 /// By how much more work there must be than in the heaviest piece.
 const WORTH: f64 = 1.5;
 
@@ -39,7 +42,8 @@ fn pieces(nodes: usize, joints: &[Joint], shortest: Duration) -> Vec<u32> {
 /// or if, unless `forced`, one piece has most of the work. `work` is by node.
 ///
 /// Links between processes are as long as they can be. The pieces that are left are put into a row, breadth first from
-/// one end of the network, and the row is cut into parts of equal work: few links lead from one to another.
+/// one end of the network, and the row is cut into parts of equal work, or into single pieces if these are few: few links
+/// lead from one to another.
 pub(super) fn partition(
     joints: &[Joint],
     work: &[u64],
@@ -60,7 +64,7 @@ pub(super) fn partition(
     if !forced && smallest * WORTH > total as f64 {
         return None;
     }
-    let enough = smallest.max(total as f64 / threads as f64) * HEAVIEST;
+    let enough = (smallest * MORE).max(total as f64 / threads as f64 * HEAVIEST);
     let mut tried = delays.iter().step_by(delays.len().div_ceil(TRIES).max(1)).chain(delays.last());
     let pieces = tried.find_map(|&shortest| {
         let pieces = pieces(nodes, joints, shortest);
@@ -72,10 +76,13 @@ pub(super) fn partition(
     let mut process = vec![0; nodes];
     let mut members = vec![Vec::new(); nodes];
     (0..nodes).for_each(|node| members[pieces[node] as usize].push(node));
-    for piece in row {
+    // Few pieces have a process each: also those that nothing has come to yet.
+    let is_alone = row.len() <= processes;
+    for (number, piece) in row.into_iter().enumerate() {
         let weight: u64 = members[piece as usize].iter().map(|&node| work[node]).sum();
-        let place = (before + weight / 2) as f64 / total as f64 * processes as f64;
-        members[piece as usize].iter().for_each(|&node| process[node] = (place as usize).min(processes - 1) as u16);
+        let share = (before + weight / 2) as f64 / total as f64 * processes as f64;
+        let place = if is_alone { number } else { (share as usize).min(processes - 1) };
+        members[piece as usize].iter().for_each(|&node| process[node] = place as u16);
         before += weight;
     }
     Some(process)
@@ -127,6 +134,13 @@ mod tests {
         let joints = chain(&[ms(1), ms(9), ms(1), ms(9), ms(1), ms(9), ms(1)]);
         let process = partition(&joints, &[1; 8], 2, 2, false).unwrap();
         assert!(process == [0, 0, 0, 0, 1, 1, 1, 1] || process == [1, 1, 1, 1, 0, 0, 0, 0], "{process:?}");
+    }
+
+    #[test]
+    fn few_pieces_have_a_process_each_wherever_the_work_is() {
+        let mut process = partition(&chain(&[ms(1); 4]), &[1000, 500, 1, 1, 1], 2, 8, true).unwrap();
+        process.sort_unstable();
+        assert_eq!(process, [0, 1, 2, 3, 4]);
     }
 
     #[test]
