@@ -226,8 +226,8 @@ fn players_resume_on_demand_live_and_from_a_catalogue() {
         &["consumer.V.rule=bba-0", "consumer.V.live=true", "consumer.V.chunk=1s"],
         &["consumer.V.rule=festive", "consumer.V.catalogue=2", "consumer.V.length=4s"],
     ];
-    kinds.par_iter().for_each(|kind| {
+    kinds.par_iter().enumerate().for_each(|(turn, kind)| {
         let scenario = scenario::load(file, &[&usual[..], kind].concat()).unwrap();
-        resumes(&scenario, &Scheme::named("aimd").unwrap());
+        resumes(&scenario, &Scheme::named("aimd").unwrap(), turn);
     });
 }
