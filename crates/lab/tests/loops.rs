@@ -1,10 +1,7 @@
 //! Interests that meet their own nonce are counted: at nodes, in the run, over time and after each event.
 
-use ndnweir_lab::experiment::{Experiment, Silent, choose};
+use super::common::run_text;
 use ndnweir_lab::results::{Run, SeriesKind};
-use ndnweir_scenario as scenario;
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 /// Two ways of one length from A to E: a strategy that sends each Interest over both has each meet its copy at E. For one
 /// second of three a way is down.
@@ -72,12 +69,7 @@ link = "A-B"
 "#;
 
 fn run(strategy: &str) -> Run {
-    let mut source = scenario::Source::from_text("loops", SCENARIO, Path::new(".")).unwrap();
-    scenario::apply_overrides(&mut source, &[format!("scheme.mine.strategy={strategy}")]).unwrap();
-    let scenario = source.validate().unwrap();
-    let schemes = choose(&scenario, &["mine".to_owned()]).unwrap();
-    let experiment = Experiment { scenario, schemes, seeds: vec![1], events: Vec::new() };
-    experiment.run(&Silent, &AtomicBool::new(false)).unwrap().runs.remove(0)
+    run_text(SCENARIO, &[&format!("scheme.mine.strategy={strategy}")], "mine", &[1]).runs.remove(0)
 }
 
 #[test]

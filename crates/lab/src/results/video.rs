@@ -47,14 +47,19 @@ pub struct VideoRun {
 impl VideoRun {
     /// The values with their names in aggregates.
     pub(super) fn scalars(&self) -> Vec<(String, f64)> {
-        let counts =
-            [("videos", self.videos), ("played", self.played), ("chunks", self.chunks), ("switches", self.switches)];
-        let counts = counts.into_iter().chain([("stalls", self.stalls)]);
-        let values = [("startup_s", self.startup_s), ("bitrate_mbps", self.bitrate_mbps)];
-        let values = values.into_iter().chain([("bitrate_share", self.bitrate_share)]);
-        let all = counts.map(|(name, n)| (name, Some(n as f64))).chain(values);
-        let all = all.chain([("stalled_s", Some(self.stalled_s))]);
-        all.filter_map(|(name, value)| Some((format!("video.{name}"), value?))).collect()
+        let count = |n: u64| Some(n as f64);
+        let all = [
+            ("videos", count(self.videos)),
+            ("played", count(self.played)),
+            ("startup_s", self.startup_s),
+            ("chunks", count(self.chunks)),
+            ("bitrate_mbps", self.bitrate_mbps),
+            ("bitrate_share", self.bitrate_share),
+            ("switches", count(self.switches)),
+            ("stalls", count(self.stalls)),
+            ("stalled_s", Some(self.stalled_s)),
+        ];
+        all.into_iter().filter_map(|(name, value)| Some((format!("video.{name}"), value?))).collect()
     }
 
     /// Results in which every value is defined; `None` if the flows are no video.
