@@ -9,6 +9,7 @@ use crate::ring::Ring;
 use ndnweir_core::ctx::Rng;
 use ndnweir_core::packet::Packet;
 use ndnweir_core::units::{Duration, Time};
+use ndnweir_prefetch::prefetch;
 
 /// A packet that a sender has put on the link, perhaps with its transmission still in the future.
 #[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
@@ -296,6 +297,25 @@ impl Propagation {
         let next = (self.following, self.following_age);
         self.clear_first();
         next
+    }
+
+    /// What [`Propagation::pass_first`] will give.
+    #[inline(always)]
+    pub fn next_after_first(&self) -> (Time, u32) {
+        (self.following, self.following_age)
+    }
+
+    /// Asks for the memory of the first packet and of when the second arrives.
+    #[inline(always)]
+    pub fn prefetch_first(&self) {
+        self.ring.first().into_iter().for_each(prefetch);
+        self.ring.get(1).into_iter().for_each(prefetch);
+    }
+
+    /// Asks for the memory of the next packet that is sent.
+    #[inline(always)]
+    pub fn prefetch_next(&self) {
+        self.ring.free().into_iter().for_each(prefetch);
     }
 
     /// Removes the packet that has arrived.

@@ -75,6 +75,12 @@ impl<T: Copy + Default> Ring<T> {
         if number < self.len() { self.places.get_mut(place) } else { None }
     }
 
+    /// The place of the next entry, if there is one.
+    #[inline(always)]
+    pub(crate) fn free(&self) -> Option<&T> {
+        self.places.get(self.place(self.len()))
+    }
+
     pub(crate) fn last(&self) -> Option<&T> {
         self.get(self.len().checked_sub(1)?)
     }

@@ -6,6 +6,7 @@
 use crate::growth::grow;
 use crate::keyed::NumberHash;
 use ndnweir_core::ids::NameId;
+use ndnweir_prefetch::prefetch;
 
 const BUCKET_ENTRIES: usize = 8;
 const BUCKETS: usize = 512;
@@ -98,6 +99,14 @@ impl DeadNonces {
     #[inline(always)]
     pub(crate) fn contains(&self, name: NameId, nonce: u32) -> bool {
         self.buckets.as_deref().is_some_and(|buckets| self.is_in(buckets, name, nonce))
+    }
+
+    /// Asks for what [`DeadNonces::contains`] reads.
+    #[inline(always)]
+    pub(crate) fn expect(&self, name: NameId, nonce: u32) {
+        if let Some(buckets) = &self.buckets {
+            prefetch(&buckets[self.digest(name, nonce) as usize % BUCKETS]);
+        }
     }
 
     #[inline(never)]

@@ -24,7 +24,9 @@ use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{DequeueEvent, Discipline, EnqueueEvent, Limit, Marker, QueueView, Queued, Verdict};
 use ndnweir_core::registry::{AnyDiscipline, AnyMarker};
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
+use ndnweir_prefetch::{prefetch, prefetch_first};
 use std::collections::VecDeque;
+use std::mem::offset_of;
 
 /// The components of one egress.
 #[derive(ndnweir_state::State)]
@@ -202,6 +204,22 @@ impl Egress {
             }
         };
         self.cutter.passes(self.up).min(fit)
+    }
+
+    /// Asks for what a packet needs that is offered.
+    #[inline(always)]
+    pub(crate) fn expect(&self) {
+        prefetch_first(self, offset_of!(Egress, rate));
+    }
+
+    /// Asks for the packets that wait first and last.
+    #[inline(always)]
+    pub(crate) fn expect_queue(&self) {
+        self.ring.front().into_iter().for_each(prefetch);
+        self.ring.back().into_iter().for_each(prefetch);
+        if !self.passive {
+            prefetch_first(&self.parts, 128);
+        }
     }
 
     pub(crate) fn is_local(&self) -> bool {
@@ -398,7 +416,6 @@ pub(crate) use offer::{Offered, Outcome};
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::mem::offset_of;
 
     #[test]
     fn sizes_per_packet_stay_small() {

@@ -6,6 +6,7 @@
 use crate::flow_prefixes::FlowPrefixes;
 use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::strategy::NextHop;
+use ndnweir_prefetch::prefetch;
 
 /// The next hops of one prefix. Large networks have millions of these, most with one hop: they take 16 bytes, and more
 /// only beyond the first hop.
@@ -72,6 +73,13 @@ impl Fib {
     #[inline]
     pub(crate) fn hops(&self, prefix: PrefixId) -> &[NextHop] {
         self.hops.get(prefix.index()).map_or(&[], Hops::as_slice)
+    }
+
+    /// Asks for the next hops of a flow's names.
+    #[inline(always)]
+    pub(crate) fn expect(&self, flow: FlowId) {
+        let hops = self.prefix(flow).and_then(|prefix| self.hops.get(prefix.index()));
+        hops.into_iter().for_each(prefetch);
     }
 
     /// The first of the next hops of a prefix.

@@ -7,6 +7,7 @@
 
 use crate::keyed::NumberHash;
 use ndnweir_core::ids::NameId;
+use ndnweir_prefetch::prefetch;
 
 /// Segments that hash to one block of buckets: 2 to this power.
 const BLOCK: u32 = 3;
@@ -15,6 +16,9 @@ const STEP: usize = (1 << BLOCK) + 1;
 /// Its inverse modulo every power of two: turns a distance in buckets into one in steps.
 const STEPS: usize = 0x8e38_e38e_38e3_8e39_u64 as usize;
 const _: () = assert!(STEP.wrapping_mul(STEPS) == 1);
+
+/// In how many buckets [`Index::glance`] looks: in two cache lines, as a rule.
+const GLANCES: usize = 2;
 
 /// More probe steps than occur by chance, as the table is at most half full.
 const MAX_PROBES: usize = 1024;
@@ -146,6 +150,29 @@ impl Index {
             }
             at = (at + STEP) & mask;
         }
+    }
+
+    /// What names the bucket of a name, which is asked for.
+    #[inline(always)]
+    pub(crate) fn expect(&self, name: NameId) -> u32 {
+        let tag = tag(&self.hash, name);
+        for number in 0..GLANCES {
+            self.words.get(self.bucket(tag, number)).into_iter().for_each(prefetch);
+        }
+        tag
+    }
+
+    /// The place of a bucket, by how many are looked at before it.
+    #[inline(always)]
+    fn bucket(&self, tag: u32, number: usize) -> usize {
+        (tag as usize).wrapping_add(number * STEP) & self.mask()
+    }
+
+    /// The slot of a name, by what [`Index::expect`] gave, if one of its first buckets looks like it.
+    #[inline(always)]
+    pub(crate) fn glance(&self, tag: u32) -> Option<u32> {
+        let words = (0..GLANCES).map(|number| self.words.get(self.bucket(tag, number)).copied().unwrap_or_default());
+        words.take_while(|word| *word != 0).find(|word| (*word >> 32) as u32 == tag).map(slot_of)
     }
 
     /// Fills a bucket found since the last change.

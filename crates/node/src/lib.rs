@@ -87,7 +87,7 @@ pub use fetcher::{Arrival, Fetcher, FetcherConfig, FetcherCounters};
 pub use flow_prefixes::FlowPrefixes;
 pub use forwarder::{Forwarder, ForwarderConfig};
 pub use keyed::HashKey;
-pub use node::{Custom, Node};
+pub use node::{Custom, Expected, Node};
 pub use server::{Server, ServerConfig};
 pub use shares::FaceClass;
 pub use strategies::StrategyChoiceId;

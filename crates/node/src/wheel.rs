@@ -7,6 +7,7 @@
 //! that is used again never fires for its former timer.
 
 use ndnweir_core::units::Time;
+use ndnweir_prefetch::prefetch;
 
 const BITS: u32 = 6;
 const LEVELS: usize = 11;
@@ -29,6 +30,12 @@ pub(crate) struct Timer {
 }
 
 impl Timer {
+    /// Both neighbours in its list, or what stands in their place.
+    #[inline(always)]
+    pub(crate) fn neighbours(self) -> [u32; 2] {
+        [self.prev, self.next]
+    }
+
     /// Not set.
     pub(crate) const UNSET: Timer = Timer { at: 0, prev: UNSET, next: UNSET };
 
@@ -70,6 +77,9 @@ pub(crate) struct Wheel {
 }
 
 impl Wheel {
+    /// The bytes of it that setting a timer needs.
+    pub(crate) const USUAL: usize = std::mem::offset_of!(Wheel, occupied);
+
     pub(crate) fn new() -> Wheel {
         Wheel { lists: Vec::new(), occupied: [0; LEVELS], levels: 0, elapsed: 0, next: Time::NEVER }
     }
@@ -95,6 +105,18 @@ impl Wheel {
             self.find_next();
         }
         self.link(timers, id, at.nanos().max(self.elapsed))
+    }
+
+    /// The timer beside which one would be put that is set to `at`.
+    #[inline(always)]
+    pub(crate) fn neighbour(&self, at: Time) -> Option<u32> {
+        self.lists.get(self.place(at.nanos().max(self.elapsed))).map(|list| list.last)
+    }
+
+    /// Asks for the list of `at`.
+    #[inline(always)]
+    pub(crate) fn expect(&self, at: Time) {
+        self.lists.get(self.place(at.nanos().max(self.elapsed))).into_iter().for_each(prefetch);
     }
 
     /// Forgets timer `id`, if it is set.

@@ -17,6 +17,7 @@
 //! With [`InterestMarks::Own`] only the downstream whose last Interest was marked gets the mark, as in NDN-DPDK; of
 //! several marked downstreams each gets the highest level among them (NDN-DPDK has one level).
 
+mod ahead;
 mod choices;
 mod data;
 mod extras;
@@ -29,6 +30,7 @@ mod send;
 mod store;
 mod timers;
 
+pub use ahead::Expected;
 pub use faults::Custom;
 
 use crate::config::{Departure, NodeConfig, Transmit};

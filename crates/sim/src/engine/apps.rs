@@ -9,6 +9,7 @@ use ndnweir_core::packet::Packet;
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_node::Fetcher;
 use ndnweir_node::requests::{Pattern, Requests, RequestsConfig, Retry};
+use ndnweir_prefetch::prefetch;
 
 /// What sends Interests.
 #[derive(ndnweir_state::State)]
@@ -56,6 +57,16 @@ impl App {
             lifetime: Duration::ZERO,
         };
         App::new(Application::Requests(Box::new(Requests::new(&none))), 0, 0, Time::NEVER, Time::NEVER)
+    }
+
+    /// Asks for what it needs when a packet comes.
+    #[inline(always)]
+    pub(super) fn expect(&self) {
+        match &self.application {
+            Application::Fetch(fetcher) => prefetch(&**fetcher),
+            Application::Requests(requests) => prefetch(&**requests),
+            Application::Flows(flows) => prefetch(&**flows),
+        }
     }
 
     /// When it next may begin flows; only of a consumer that has many.

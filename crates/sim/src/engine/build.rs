@@ -427,7 +427,7 @@ fn links(network: &Network, topology: &Topology, seed: u64) -> Vec<EngineLink> {
         let Direction { delay, impairment, .. } = *direction(network, directed_link);
         let propagation = Propagation::new(delay, impairment, seed, directed_link);
         let in_face = topology.channels.get(ends.channel as usize).map_or(0, |channel| channel.in_face);
-        EngineLink { to: ends.to, source: 0, channel: ends.channel, in_face, propagation }
+        EngineLink { to: ends.to, source: 0, channel: ends.channel, in_face, is_ahead: false, propagation }
     };
     (0..).zip(&topology.directed_links).map(link).collect()
 }

@@ -89,6 +89,9 @@ pub(super) struct EngineLink {
     /// Its only channel, and the face by which that is received; [`NONE`] where it has several or none.
     pub(super) channel: u32,
     pub(super) in_face: u16,
+    /// Its first packet is expected and not in the schedule.
+    #[state(skip)]
+    pub(super) is_ahead: bool,
     pub(super) propagation: Propagation,
     /// The source of its arrivals.
     pub(super) source: u32,
@@ -255,7 +258,7 @@ impl<S: Sink> Net<S> {
     /// [`Net::put`] of a packet that is not watched.
     #[inline(always)]
     fn launch(&mut self, directed_link: u32, channel: u32, packet: &Packet, joined: Time, end: Time) {
-        let EngineLink { propagation, source, to, .. } = &mut self.links[directed_link as usize];
+        let EngineLink { propagation, source, to, is_ahead, .. } = &mut self.links[directed_link as usize];
         if S::CUT && *to == NONE {
             return self.sink.cross(directed_link, channel, packet, joined, end);
         }
@@ -263,6 +266,10 @@ impl<S: Sink> Net<S> {
         self.sink.sent(more);
         if is_first {
             self.schedule.set(*source, next_due(propagation));
+            if S::CUT && *is_ahead {
+                *is_ahead = false;
+                self.sink.forget(*source);
+            }
         }
     }
 }
@@ -290,17 +297,24 @@ impl<S: Sink> Process<S> {
     /// The first packet on a link arrives.
     #[inline(always)]
     pub(super) fn arrival(&mut self, directed_link: u32, source: u32) {
+        debug_assert_eq!(self.net.schedule.next().1, source, "nothing is scheduled before the arrival is");
+        self.arrive(directed_link, |schedule, next| schedule.postpone(next));
+    }
+
+    /// [`Process::arrival`] of a link whose next is scheduled by `note`.
+    #[inline(always)]
+    pub(super) fn arrive(&mut self, directed_link: u32, note: impl FnOnce(&mut Tournament, Due)) {
         let (now, net) = (self.now, &mut self.net);
         let EngineLink { to, channel: only, in_face, ref mut propagation, .. } = net.links[directed_link as usize];
         let Some(first) = propagation.first().filter(|first| !first.is_lost()) else {
-            return self.lose_first(directed_link);
+            let next = self.lose_first(directed_link);
+            return note(&mut self.net.schedule, next);
         };
         let channel = first.channel();
         let mut packet = first.packet;
         let next = due(propagation.pass_first(false));
         net.sink.ended();
-        debug_assert_eq!(net.schedule.next().1, source, "nothing is scheduled before the arrival is");
-        net.schedule.postpone(next);
+        note(&mut net.schedule, next);
         if self.examines {
             self.examine(directed_link, to, &mut packet);
         }
@@ -323,13 +337,13 @@ impl<S: Sink> Process<S> {
         }
     }
 
-    /// The first packet on a link was lost.
+    /// The first packet on a link was lost. When the next arrives.
     #[inline(never)]
-    fn lose_first(&mut self, directed_link: u32) {
+    fn lose_first(&mut self, directed_link: u32) -> Due {
         let propagation = &mut self.net.links[directed_link as usize].propagation;
         let next = due(propagation.pass_first(true));
-        self.net.schedule.postpone(next);
         self.net.sink.ended();
+        next
     }
 
     /// What is done with a packet that arrives beside handing it to the node.
@@ -440,6 +454,6 @@ pub(super) fn next_due(propagation: &Propagation) -> Due {
 
 /// An arrival, with the packet's age.
 #[inline(always)]
-fn due((arrival, age): (Time, u32)) -> Due {
+pub(super) fn due((arrival, age): (Time, u32)) -> Due {
     Due::new(arrival, EventRank::arrival(age))
 }

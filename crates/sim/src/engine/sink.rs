@@ -34,6 +34,8 @@ pub(super) trait Sink {
     fn sent(&mut self, packets: u64);
     /// A packet is under way no longer.
     fn ended(&mut self);
+    /// The next arrival of a link that was out of the schedule is in it again.
+    fn forget(&mut self, _source: u32) {}
     /// A packet arrives.
     fn arrived(&mut self, now: Time, link: u32, packet: &Packet);
     /// A packet leaves for another process; `times` as in `Net::put`.

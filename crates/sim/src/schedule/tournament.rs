@@ -3,6 +3,7 @@
 //! Four play each match: their entries fill one cache line, and a tree over 500 sources is five levels deep.
 
 use super::{Due, Schedule};
+use ndnweir_prefetch::prefetch;
 
 /// How many play a match.
 const PLAYERS: usize = 4;
@@ -54,6 +55,16 @@ impl Tournament {
             seat = seat / PLAYERS - 1;
         }
         self.champion = self.replay(seat, player);
+    }
+
+    /// Asks for the lower matches that [`Tournament::postpone`] plays again.
+    #[inline(always)]
+    pub fn expect_next(&self) {
+        let mut seat = self.seat(self.champion.1);
+        for _ in 0..3 {
+            self.matches.get(seat / PLAYERS).into_iter().for_each(prefetch);
+            seat = (seat / PLAYERS).wrapping_sub(1);
+        }
     }
 
     /// Sources from the left of the tree to its right, so that of equals the lowest number wins.

@@ -78,7 +78,7 @@ impl Engine<'_, '_> {
 impl EngineLink {
     fn elsewhere() -> EngineLink {
         let propagation = ndnweir_link::Propagation::new(Duration::ZERO, Default::default(), 0, 0);
-        EngineLink { to: NONE, source: 0, channel: NONE, in_face: 0, propagation }
+        EngineLink { to: NONE, source: 0, channel: NONE, in_face: 0, is_ahead: false, propagation }
     }
 }
 

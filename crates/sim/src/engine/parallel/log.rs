@@ -6,6 +6,7 @@
 //! about at its own instant may have a lower rank than the event: it then follows at once, before any event of another
 //! process. Hence the rank of an event is here the highest of those that the process has handled so far.
 
+use super::ahead::Ahead;
 use super::division::Division;
 use crate::engine::TapPart;
 use crate::engine::sink::{Alone, Sink};
@@ -133,6 +134,8 @@ pub(super) struct Log {
     ends: Arc<[u16]>,
     /// The process's sources, by their numbers in it, as they are numbered in the network.
     sources: Vec<u32>,
+    /// Arrivals that come next.
+    pub(super) ahead: Ahead,
     /// By process: what goes there, and what has come from there.
     pub(super) outbox: Vec<Vec<Crossing>>,
     pub(super) inbox: Vec<Vec<Crossing>>,
@@ -156,6 +159,7 @@ impl Log {
             process,
             next_handle,
             ends: division.ends.clone(),
+            ahead: Ahead::default(),
             sources: division.members[process].sources.clone(),
             outbox: boxes(),
             inbox: boxes(),
@@ -250,6 +254,12 @@ impl Sink for Log {
     #[inline(always)]
     fn ended(&mut self) {
         self.change -= 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn forget(&mut self, source: u32) {
+        self.ahead.forget(source);
     }
 
     #[inline(always)]

@@ -7,6 +7,7 @@
 //! they are handled by the engine as ever, with all of the network in its hands. After UNISON (Bai et al., EuroSys
 //! 2024), with windows whose length follows their events, and results that do not depend on the division.
 
+mod ahead;
 mod crew;
 mod division;
 mod log;
@@ -20,6 +21,7 @@ use crew::{Crew, lock};
 use division::Division;
 use log::{Call, Log, Rank, Said};
 use ndnweir_core::units::{Duration, Time};
+use ndnweir_prefetch::prefetch_first;
 use std::sync::{Mutex, MutexGuard};
 
 /// So many packets must be under way before it is tried (ours: below, windows have too few events to share).
@@ -108,7 +110,7 @@ type Part = Process<Log>;
 type Round<'a> = dyn FnMut(&[usize], &mut dyn FnMut()) + 'a;
 
 impl Part {
-    /// The next event. A process numbers its own sources, in the order of all: those of a process in a large network have
+    /// The next event of the schedule. A process numbers its own sources, in the order of all: those of a process in a large network have
     /// a schedule of few cache lines.
     #[inline(always)]
     fn next(&self) -> Rank {
@@ -121,23 +123,37 @@ impl Part {
         self.take_in();
         let bound = self.net.sink.bound;
         loop {
-            let next = self.next();
-            if next >= bound {
-                return;
-            }
-            self.now = next.0.at();
-            self.events += 1;
-            self.net.sink.begin(next);
-            let (_, source) = self.net.schedule.next();
-            match self.sources[source as usize] {
-                Source::DirectedLink(link) => self.arrival(link, source),
-                Source::Node(node) => self.timeout(node),
-                Source::App(app) => {
-                    self.apps[app as usize].handle_timeout(self.now);
-                    self.pump_app(app);
+            self.look_ahead(bound);
+            if let Some(coming) = self.net.sink.ahead.take(self.net.schedule.next()) {
+                self.now = coming.rank.0.at();
+                self.events += 1;
+                self.net.sink.begin(coming.rank);
+                self.net.links[coming.link as usize].is_ahead = false;
+                self.arrive(coming.link, |schedule, next| {
+                    // Something was sent there since.
+                    if next != coming.next {
+                        schedule.set(coming.source, next);
+                    }
+                });
+            } else {
+                let next = self.next();
+                if next >= bound {
+                    return;
                 }
-                // Never in the schedule of a process.
-                Source::Changes | Source::Medium(_) | Source::Cross(_) | Source::Control | Source::Sample => return,
+                self.now = next.0.at();
+                self.events += 1;
+                self.net.sink.begin(next);
+                let (_, source) = self.net.schedule.next();
+                match self.sources[source as usize] {
+                    Source::DirectedLink(link) => self.arrival(link, source),
+                    Source::Node(node) => self.timeout(node),
+                    Source::App(app) => {
+                        self.apps[app as usize].handle_timeout(self.now);
+                        self.pump_app(app);
+                    }
+                    // Never in the schedule of a process.
+                    Source::Changes | Source::Medium(_) | Source::Cross(_) | Source::Control | Source::Sample => return,
+                }
             }
             for (node, report, entries) in self.reports.drain(..) {
                 self.net.sink.call(Call::Reported { now: self.now, node, report, entries });
@@ -149,12 +165,20 @@ impl Part {
     fn take_in(&mut self) {
         let Net { links, schedule, sink, .. } = &mut self.net;
         for sender in &mut sink.inbox {
-            for crossing in sender.drain(..) {
+            for number in 0..sender.len() {
+                if let Some(coming) = sender.get(number + 6) {
+                    prefetch_first(&links[coming.link as usize], 128);
+                }
+                if let Some(coming) = sender.get(number + 3) {
+                    links[coming.link as usize].propagation.prefetch_next();
+                }
+                let crossing = &sender[number];
                 let EngineLink { propagation, source, .. } = &mut links[crossing.link as usize];
                 if propagation.send(&crossing.packet, crossing.channel, crossing.joined, crossing.end).1 {
                     schedule.set(*source, next_due(propagation));
                 }
             }
+            sender.clear();
         }
     }
 }

@@ -1,0 +1,238 @@
+//! The arrivals that come next in a process, known some events before, so that their memory is there when they do.
+//!
+//! What a packet needs stands in several places of far memory, each of which says where the next one is: the link, the
+//! packet on it, the node, the bucket of its index, the PIT entry, the face, the link on which it goes on. An arrival is
+//! taken out of the schedule [`DEPTH`] events before it is due, and with each event until then the next of these places is
+//! asked for. Nothing else is changed before its time: the packet stays on its link, and if what is sent there meanwhile
+//! comes before it, the schedule has it again.
+
+use super::{Part, Rank};
+use crate::engine::Source;
+use crate::engine::process::{Local, due};
+use crate::schedule::{Due, Schedule};
+use ndnweir_core::ids::FaceId;
+use ndnweir_node::Expected;
+use ndnweir_prefetch::{prefetch, prefetch_first};
+
+/// How many arrivals are known.
+const DEPTH: usize = 7;
+/// A power of two above it.
+const PLACES: usize = 8;
+const NODE: usize = 5;
+const PACKET: usize = 4;
+const ENTRY: usize = 3;
+const FACE: usize = 2;
+const WAY: usize = 1;
+const LAST: usize = 0;
+
+/// Where a packet goes.
+#[derive(Clone, Copy)]
+enum Way {
+    Unknown,
+    Link(u32),
+    App(u32),
+}
+
+/// An arrival that was taken out of the schedule.
+#[derive(Clone, Copy)]
+pub(super) struct Coming {
+    pub(super) rank: Rank,
+    /// The process's own number of the link's source.
+    pub(super) source: u32,
+    pub(super) link: u32,
+    /// The link's next arrival, as the schedule has it.
+    pub(super) next: Due,
+    /// Where the link ends.
+    to: u32,
+    /// By which face the packet will leave.
+    face: Option<FaceId>,
+    /// What is behind that.
+    way: Way,
+    expected: Expected,
+}
+
+/// The arrivals, the earliest first.
+pub(super) struct Ahead {
+    coming: [Coming; PLACES],
+    first: usize,
+    len: usize,
+}
+
+impl Default for Ahead {
+    fn default() -> Ahead {
+        let none = Coming {
+            rank: (Due::NEVER, 0),
+            source: 0,
+            link: 0,
+            next: Due::NEVER,
+            to: 0,
+            face: None,
+            way: Way::Unknown,
+            expected: Expected::default(),
+        };
+        Ahead { coming: [none; PLACES], first: 0, len: 0 }
+    }
+}
+
+impl Ahead {
+    /// Takes the first, if it comes before what is next in the schedule.
+    #[inline(always)]
+    pub(super) fn take(&mut self, scheduled: (Due, u32)) -> Option<Coming> {
+        let first = self.coming[self.first % PLACES];
+        if self.len == 0 || (first.rank.0, first.source) > scheduled {
+            return None;
+        }
+        self.first += 1;
+        self.len -= 1;
+        Some(first)
+    }
+
+    /// Whether none comes later: what was sent in a window may arrive before what is here already.
+    #[inline(always)]
+    fn may_end_with(&self, rank: Rank) -> bool {
+        self.len == 0 || self.coming[(self.first + self.len - 1) % PLACES].rank < rank
+    }
+
+    #[inline(always)]
+    fn push(&mut self, coming: Coming) {
+        self.coming[(self.first + self.len) % PLACES] = coming;
+        self.len += 1;
+    }
+
+    /// The one with this number, from the first on.
+    #[inline(always)]
+    fn get_mut(&mut self, number: usize) -> Option<&mut Coming> {
+        (number < self.len).then(|| &mut self.coming[(self.first + number) % PLACES])
+    }
+
+    /// Leaves an arrival to the schedule again, which has it as it is now.
+    pub(super) fn forget(&mut self, source: u32) {
+        let mut kept = 0;
+        for number in 0..self.len {
+            let coming = self.coming[(self.first + number) % PLACES];
+            if coming.source != source {
+                self.coming[(self.first + kept) % PLACES] = coming;
+                kept += 1;
+            }
+        }
+        self.len = kept;
+    }
+}
+
+impl Part {
+    /// Takes arrivals before a bound out of the schedule, and asks for what those need that are out of it.
+    #[inline(always)]
+    pub(super) fn look_ahead(&mut self, bound: Rank) {
+        for _ in 0..2 {
+            if self.net.sink.ahead.len >= DEPTH || !self.take_one(bound) {
+                break;
+            }
+        }
+        let (_, next) = self.net.schedule.next();
+        self.sources.get(next as usize).into_iter().for_each(prefetch);
+        self.net.schedule.expect_next();
+        self.expect();
+        if let Some(&Source::DirectedLink(link)) = self.sources.get(next as usize) {
+            prefetch_first(&self.net.links[link as usize], 64);
+        }
+    }
+
+    /// Whether the next event is an arrival, which then was taken out of the schedule.
+    #[inline(always)]
+    fn take_one(&mut self, bound: Rank) -> bool {
+        let net = &mut self.net;
+        let (at, source) = net.schedule.next();
+        let Some(&Source::DirectedLink(link)) = self.sources.get(source as usize) else { return false };
+        let rank = (at, net.sink.source(source));
+        let here = &mut net.links[link as usize];
+        if rank >= bound || here.is_ahead || !net.sink.ahead.may_end_with(rank) {
+            return false;
+        }
+        here.is_ahead = true;
+        let next = due(here.propagation.next_after_first());
+        here.propagation.prefetch_first();
+        let to = here.to;
+        self.places.get(to as usize).into_iter().for_each(prefetch);
+        net.schedule.postpone(next);
+        net.sink.ahead.push(Coming {
+            rank,
+            source,
+            link,
+            next,
+            to,
+            face: None,
+            way: Way::Unknown,
+            expected: Expected::default(),
+        });
+        true
+    }
+
+    /// Asks for what those need that are out of the schedule, each a step further.
+    #[inline(always)]
+    fn expect(&mut self) {
+        let Self { net, places, apps, servers, .. } = self;
+        let links = &net.links;
+        let ahead = &mut net.sink.ahead;
+        if let Some(coming) = ahead.get_mut(NODE)
+            && let Some(node) = &places[coming.to as usize].node
+        {
+            node.expect();
+        }
+        if let Some(coming) = ahead.get_mut(PACKET)
+            && let Some(node) = &places[coming.to as usize].node
+            && let Some(first) = links[coming.link as usize].propagation.first()
+        {
+            coming.expected = node.expect_packet(&first.packet, coming.rank.0.at());
+        }
+        if let Some(coming) = ahead.get_mut(ENTRY)
+            && let Some(node) = &places[coming.to as usize].node
+        {
+            node.expect_entry(&mut coming.expected, coming.rank.0.at());
+        }
+        if let Some(coming) = ahead.get_mut(FACE)
+            && let place = &places[coming.to as usize]
+            && let Some(node) = &place.node
+        {
+            coming.face = node.expect_face(&coming.expected);
+            if let Some(face) = coming.face {
+                let index = face.index();
+                match place.egress_links.get(index) {
+                    Some(by) => prefetch(by),
+                    None => place.locals.get(index - place.egress_links.len()).into_iter().for_each(prefetch),
+                }
+            }
+        }
+        if let Some(coming) = ahead.get_mut(WAY)
+            && let Some(face) = coming.face
+            && let place = &places[coming.to as usize]
+            && let Some(node) = &place.node
+        {
+            node.expect_queue(&coming.expected, face);
+            coming.way = match place.egress_links.get(face.index()) {
+                Some(by) => {
+                    let out = by.directed_link();
+                    prefetch_first(&links[out as usize], 128);
+                    Way::Link(out)
+                }
+                None => match place.locals.get(face.index() - place.egress_links.len()) {
+                    Some(&Local::App(app)) => {
+                        apps.get(app as usize).into_iter().for_each(prefetch);
+                        Way::App(app)
+                    }
+                    Some(&Local::Server(server)) => {
+                        servers.get(server as usize).into_iter().for_each(prefetch);
+                        Way::Unknown
+                    }
+                    None => Way::Unknown,
+                },
+            };
+        }
+        if let Some(coming) = ahead.get_mut(LAST) {
+            match coming.way {
+                Way::Link(out) => links[out as usize].propagation.prefetch_next(),
+                Way::App(app) => apps[app as usize].expect(),
+                Way::Unknown => {}
+            }
+        }
+    }
+}
