@@ -218,7 +218,11 @@ impl Egress {
         self.ring.front().into_iter().for_each(prefetch);
         self.ring.back().into_iter().for_each(prefetch);
         if !self.passive {
+            prefetch(&self.rate);
             prefetch_first(&self.parts, 128);
+        }
+        if self.waits {
+            prefetch(&self.counters.sojourn_sum);
         }
     }
 

@@ -262,6 +262,12 @@ impl Pit {
         self.index.expect(packet.name)
     }
 
+    /// [`Pit::expect`] of an Interest that may follow.
+    #[inline(always)]
+    pub(crate) fn expect_name(&self, name: NameId) {
+        self.index.expect(name);
+    }
+
     /// The slot of the entry that a tag of [`Pit::expect`] seems to name, for which it is asked.
     #[inline(always)]
     pub(crate) fn expect_entry(&self, tag: u32) -> Option<u32> {

@@ -150,6 +150,13 @@ impl Fetcher {
         self.in_flight = self.in_flight.saturating_sub(dropped);
     }
 
+    /// Asks for what a Data of this segment needs that is about to arrive. The name that is requested next.
+    #[inline(always)]
+    pub fn expect(&self, segment: u32) -> NameId {
+        self.segments.expect(segment.into());
+        NameId { flow: self.config.flow, segment: self.segments.next() as u32 }
+    }
+
     /// Whether all segments have arrived.
     pub fn is_complete(&self) -> bool {
         self.segments.base() >= self.end

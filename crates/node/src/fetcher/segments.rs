@@ -1,5 +1,6 @@
 //! The segments of a fetch: a ring from the lowest one missing to the highest one requested.
 
+use ndnweir_prefetch::prefetch;
 use ndnweir_core::units::Time;
 use std::collections::BTreeSet;
 
@@ -132,6 +133,14 @@ impl Segments {
     pub(crate) fn requested(&mut self, segment: u64) -> &mut Slot {
         let index = self.index(segment);
         &mut self.slots[index]
+    }
+
+    /// Asks for what is kept of a segment, and of the next that is requested.
+    #[inline(always)]
+    pub(crate) fn expect(&self, segment: u64) {
+        for segment in [segment, self.next] {
+            self.slots.get(self.index(segment)).into_iter().for_each(prefetch);
+        }
     }
 
     /// The oldest outstanding Interest.

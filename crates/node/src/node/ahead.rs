@@ -8,7 +8,7 @@
 use super::Node;
 use super::extras::Extras;
 use crate::pit::Pit;
-use ndnweir_core::ids::{FaceId, FlowId};
+use ndnweir_core::ids::{FaceId, NameId};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::units::Time;
 use ndnweir_prefetch::prefetch_first;
@@ -18,11 +18,18 @@ use std::mem::offset_of;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Expected {
     kind: Kind,
-    flow: FlowId,
+    name: NameId,
     /// Names the bucket of the PIT's index.
     tag: u32,
     slot: Option<u32>,
     face: Option<FaceId>,
+}
+
+impl Expected {
+    /// The segment.
+    pub fn segment(&self) -> u32 {
+        self.name.segment
+    }
 }
 
 impl Node {
@@ -35,14 +42,20 @@ impl Node {
     /// Second: asks for what says where the entry of a packet is that will arrive at an instant, and where it may go.
     #[inline(always)]
     pub fn expect_packet(&self, packet: &Packet, at: Time) -> Expected {
-        let (kind, flow) = (packet.kind, packet.name.flow);
+        let Packet { kind, name, .. } = *packet;
         if kind == Kind::Interest {
-            self.fib.expect(flow);
+            self.fib.expect(name.flow);
             if self.extras.any(Extras::DEAD) {
                 self.dead.expect(packet.name, packet.nonce);
             }
         }
-        Expected { kind, flow, tag: self.pit.expect(packet, at), slot: None, face: None }
+        Expected { kind, name, tag: self.pit.expect(packet, at), slot: None, face: None }
+    }
+
+    /// Asks for what says where the entry of an Interest of this name is.
+    #[inline(always)]
+    pub fn expect_name(&self, name: NameId) {
+        self.pit.expect_name(name);
     }
 
     /// Third: asks for its entry.
@@ -51,7 +64,7 @@ impl Node {
         expected.slot = self.pit.expect_entry(expected.tag);
         if expected.kind == Kind::Interest {
             self.pit.expect_neighbour(at);
-            expected.face = self.fib.prefix(expected.flow).and_then(|prefix| self.fib.cheapest(prefix));
+            expected.face = self.fib.prefix(expected.name.flow).and_then(|prefix| self.fib.cheapest(prefix));
         }
     }
 

@@ -4,7 +4,7 @@ use super::flows::FlowSet;
 use crate::observer::{Arrival, ConsumerCounters};
 use crate::outcome::InterestAccount;
 use ndnweir_core::ctx::TraceEvent;
-use ndnweir_core::ids::FlowId;
+use ndnweir_core::ids::{FlowId, NameId};
 use ndnweir_core::packet::Packet;
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_node::Fetcher;
@@ -66,6 +66,16 @@ impl App {
             Application::Fetch(fetcher) => prefetch(&**fetcher),
             Application::Requests(requests) => prefetch(&**requests),
             Application::Flows(flows) => prefetch(&**flows),
+        }
+    }
+
+    /// Asks for what a Data of this segment needs that is about to come, after [`App::expect`]. The name of the Interest
+    /// that may follow.
+    #[inline(always)]
+    pub(super) fn expect_segment(&self, segment: u32) -> Option<NameId> {
+        match &self.application {
+            Application::Fetch(fetcher) => Some(fetcher.expect(segment)),
+            Application::Requests(_) | Application::Flows(_) => None,
         }
     }
 

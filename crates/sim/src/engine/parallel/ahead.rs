@@ -15,15 +15,15 @@ use ndnweir_node::Expected;
 use ndnweir_prefetch::{prefetch, prefetch_first};
 
 /// How many arrivals are known.
-const DEPTH: usize = 7;
+const DEPTH: usize = 8;
 /// A power of two above it.
 const PLACES: usize = 8;
-const NODE: usize = 5;
-const PACKET: usize = 4;
-const ENTRY: usize = 3;
-const FACE: usize = 2;
-const WAY: usize = 1;
-const LAST: usize = 0;
+const NODE: usize = 6;
+const PACKET: usize = 5;
+const ENTRY: usize = 4;
+const FACE: usize = 3;
+const WAY: usize = 2;
+const LAST: usize = 1;
 
 /// Where a packet goes.
 #[derive(Clone, Copy)]
@@ -233,6 +233,13 @@ impl Part {
                 Way::App(app) => apps[app as usize].expect(),
                 Way::Unknown => {}
             }
+        }
+        if let Some(coming) = ahead.get_mut(0)
+            && let Way::App(app) = coming.way
+            && let Some(name) = apps[app as usize].expect_segment(coming.expected.segment())
+            && let Some(node) = &places[coming.to as usize].node
+        {
+            node.expect_name(name);
         }
     }
 }

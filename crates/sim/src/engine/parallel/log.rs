@@ -21,6 +21,7 @@ use ndnweir_core::ctx::TraceEvent;
 use ndnweir_core::meter::Report;
 use ndnweir_core::packet::Packet;
 use ndnweir_core::units::{Duration, Time};
+use ndnweir_prefetch::prefetch_next;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -278,6 +279,7 @@ impl Sink for Log {
         self.earliest = self.earliest.min(end + self.lookahead);
         let there = &mut self.outbox[self.ends[link as usize] as usize];
         there.push(Crossing { link, channel, packet: *packet, joined, end });
+        prefetch_next(there);
     }
 
     fn requested(&mut self, now: Time, consumer: u32, interest: &Packet) {
