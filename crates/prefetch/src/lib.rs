@@ -31,6 +31,7 @@ pub fn prefetch_first<T: ?Sized>(place: &T, bytes: usize) {
 
 /// Asks for the place of what is pushed next, if that is there.
 #[inline(always)]
+#[expect(clippy::ptr_arg, reason = "behind a slice there is no such place")]
 pub fn prefetch_next<T>(list: &Vec<T>) {
     ask(list.as_ptr().wrapping_add(list.len()).cast::<u8>());
 }
@@ -63,6 +64,10 @@ mod tests {
         prefetch(&());
         prefetch("");
         prefetch(&[0_u8; 65]);
+        prefetch_first(&numbers[..], 100);
+        prefetch_first(&numbers[..], usize::MAX);
+        prefetch_next(&numbers);
+        prefetch_next(&Vec::<u64>::new());
         numbers[0] = 8;
         prefetch(&numbers);
         assert!(numbers[0] == 8 && numbers[1..].iter().all(|number| *number == 7));

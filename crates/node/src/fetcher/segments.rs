@@ -1,7 +1,7 @@
 //! The segments of a fetch: a ring from the lowest one missing to the highest one requested.
 
-use ndnweir_prefetch::prefetch;
 use ndnweir_core::units::Time;
+use ndnweir_prefetch::prefetch;
 use std::collections::BTreeSet;
 
 /// Where a requested segment stands.

@@ -1,9 +1,10 @@
 //! Which runs can be divided, and what each process has.
 
 use super::Part;
+use super::ahead::FEWEST_SOURCES;
 use super::log::{Log, Wants};
 use super::partition::{Joint, partition};
-use super::{FEW_NODES, FEWEST_THREADS, PROCESSES_PER_THREAD, Threads, first_patience};
+use super::{FEW_NODES, FEWEST_THREADS, Threads, first_patience, processes_per_thread};
 use crate::engine::apps::App;
 use crate::engine::process::{EgressLink, EngineLink, EngineNode, Local, Net, Process};
 use crate::engine::sink::Sink as _;
@@ -115,7 +116,7 @@ impl Division {
         net.links.iter().for_each(|link| work[link.to as usize] += link.propagation.totals().arrived);
         let Threads { count, forced, .. } = engine.threads;
         let threads = count.max(FEWEST_THREADS);
-        let processes = if places.len() <= FEW_NODES { FEW_NODES } else { threads * PROCESSES_PER_THREAD };
+        let processes = if places.len() <= FEW_NODES { FEW_NODES } else { threads * processes_per_thread(threads) };
         let processes = processes.min(places.len()).min(MAX_PROCESSES);
         let process = partition(&joints, &work, threads, processes, forced)?;
         let mut members: Vec<Members> = (0..processes).map(|_| Members::default()).collect();
@@ -179,6 +180,7 @@ impl Division {
             let mut log = Log::new(number, next_handle, wants, self);
             log.tap = net.sink.tap.as_ref().and_then(|tap| tap.part());
             let own: Vec<Source> = members.sources.iter().map(|&source| sources[source as usize]).collect();
+            log.looks_ahead = engine.threads.forced || own.len() >= FEWEST_SOURCES;
             let mut links: Vec<_> = net.links.iter().map(|_| EngineLink::elsewhere()).collect();
             let mut places: Vec<_> = places.iter().map(|_| EngineNode::elsewhere()).collect();
             let mut apps: Vec<_> = apps.iter().map(|_| App::elsewhere()).collect();

@@ -135,7 +135,8 @@ pub(super) struct Log {
     ends: Arc<[u16]>,
     /// The process's sources, by their numbers in it, as they are numbered in the network.
     sources: Vec<u32>,
-    /// Arrivals that come next.
+    /// Whether it is looked for arrivals that come next, and those that are known.
+    pub(super) looks_ahead: bool,
     pub(super) ahead: Ahead,
     /// By process: what goes there, and what has come from there.
     pub(super) outbox: Vec<Vec<Crossing>>,
@@ -160,6 +161,7 @@ impl Log {
             process,
             next_handle,
             ends: division.ends.clone(),
+            looks_ahead: false,
             ahead: Ahead::default(),
             sources: division.members[process].sources.clone(),
             outbox: boxes(),

@@ -32,9 +32,6 @@ const ENOUGH_UNDER_WAY: u64 = 20_000;
 const EVENTS_PER_WINDOW: u64 = 16_384;
 /// Windows with fewer events for each thread do not pay: to meet takes as long.
 const FEWEST_PER_WINDOW: u64 = 500;
-/// How many processes there are for each thread: who has finished takes what is left. (With 10,000 nodes 8 took 0.97 of
-/// the time of 4, and 80 MB more.)
-const PROCESSES_PER_THREAD: usize = 4;
 /// So few nodes have a process each, if links between them take time.
 const FEW_NODES: usize = 16;
 /// For how many threads a run is divided at least: one thread takes processes in turn too, as each finds its nodes in the
@@ -47,6 +44,13 @@ const PATIENCE_IF_FORCED: u64 = 1 << 8;
 
 /// What takes some milliseconds, if each takes tens of nanoseconds.
 const MANY_THINGS: usize = 1 << 17;
+
+/// How many processes there are for each thread: who has finished takes what is left. (For one thread and two, 2 took 0.93
+/// of the time of 4 with 1,000 nodes since memory is asked for ahead, and as long with 10,000; more threads were not
+/// measured.)
+const fn processes_per_thread(threads: usize) -> usize {
+    if threads > 2 { 4 } else { 2 }
+}
 
 const fn first_patience(forced: bool) -> u64 {
     if forced { PATIENCE_IF_FORCED } else { PATIENCE }
@@ -121,9 +125,11 @@ impl Part {
     /// What came from other processes, and then all events before the end of the window.
     fn work(&mut self) {
         self.take_in();
-        let bound = self.net.sink.bound;
+        let (bound, looks_ahead) = (self.net.sink.bound, self.net.sink.looks_ahead);
         loop {
-            self.look_ahead(bound);
+            if looks_ahead {
+                self.look_ahead(bound);
+            }
             if let Some(coming) = self.net.sink.ahead.take(self.net.schedule.next()) {
                 self.now = coming.rank.0.at();
                 self.events += 1;
