@@ -15,10 +15,10 @@ use ndnweir_node::Expected;
 use ndnweir_prefetch::{prefetch, prefetch_first};
 
 /// Smaller processes do not look ahead: with few links the next arrival is often of one from which one was taken already,
-/// and what they need is read one after the other (ours; a chain of nine nodes took 1.1 of the time).
+/// and what they need is read one after the other (ours; a chain of nine nodes took 1.2 of the time).
 pub(super) const FEWEST_SOURCES: usize = 32;
 
-/// How many arrivals are known: one for each step. (With 12, two events for each step, a run of 1,000 nodes took 1.1 of the
+/// How many arrivals are known: one for each step. (With 12, two events for each step, a run of 1,000 nodes took 1.2 of the
 /// time: first-level caches are small.)
 const DEPTH: usize = 8;
 /// A power of two that is no less.
