@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """NDN transfers over emulated links: put - forwarder - link - forwarder - get, on one machine.
 
-The link's queue is drop-tail and below NDN: faces have no rate, so only a measured hop delay or losses tell of it. With
-`--rates` each face states the rate of its link.
+The link's queue is drop-tail and below NDN: faces are told no rate, so only a measured hop delay or losses tell of it.
+Under `weir` they learn it. With `--rates` each face states the rate of its link.
 The link is `ndnweir link` (`--via own`), or one between network namespaces that shares nothing with it (`tun`, `tbf`;
 see tun_link.py; these need root).
 
@@ -242,7 +242,7 @@ def check(binary, options):
     """One short run of each case with the defaults: whole, identical and without a flood of repeated Interests.
 
     Then links with jitter, and links that are not the project's own: marks must not cost the default more than four tenths
-    of what plain forwarders have in the same run. Nothing here depends on how fast the machine is."""
+    of what plain forwarders have in the same run. Then faces that learn their rates. Nothing here depends on how fast the machine is."""
     wrong = 0
     for name, case in CASES.items():
         result = run(binary, case | {"bytes": 4_000_000}, ("default", "default"), options, 1)
@@ -255,6 +255,12 @@ def check(binary, options):
         default, plain = (run(binary, case, (fwd, "default"), options, 1)["payload_share"] for fwd in ("default", "plain"))
         wrong += default < 0.6 * plain
         print(f"via {via}, jitter {jitter}: {default / plain:.2f} of what plain has, at least 0.6 wanted", flush=True)
+    # Faces that learn the rate of their link keep what waits in their own queue.
+    case = FAST | {"bytes": 12_000_000}
+    weir, plain = (run(binary, case, pair, options, 1) for pair in (("weir", "weir"), ("plain", "default")))
+    kept, queues = weir["payload_share"] / plain["payload_share"], weir["queue_ms"] / plain["queue_ms"]
+    wrong += kept < 0.6 or queues > 0.5
+    print(f"learned rates: {kept:.2f} of what plain has, at least 0.6 wanted; {queues:.2f} of its queue, at most 0.5", flush=True)
     sys.exit(1 if wrong else 0)
 
 

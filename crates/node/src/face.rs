@@ -15,6 +15,8 @@ pub(crate) struct Face {
     pub(crate) egress: Egress,
     pub(crate) shaper: AnyShaper,
     pub(crate) shaper_rng: Rng,
+    /// See [`FaceView::open`].
+    pub(crate) open: bool,
     pub(crate) return_rate: Option<Rate>,
     /// Interests that arrived, link framing excluded; kept when the node has shapers.
     pub(crate) interests_in: PacketCount,
@@ -38,6 +40,7 @@ impl Face {
             face,
             local: self.egress.is_local(),
             rate: self.egress.rate(),
+            open: self.open,
             return_rate: self.return_rate,
             queue: self.egress.view(),
             sent_bits: self.egress.sent_bits(),

@@ -13,8 +13,8 @@ use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::error::SchemeError;
 use crate::fields::{Field, Fields};
-use crate::shared::explicit::{RateSender, ending_to_field, of_field, round_trip_to_field, to_field};
-use crate::shared::weir::{self, Losses, OUTAGE, Slots, UNKNOWN};
+use crate::shared::explicit::{RateSender, ending_to_field, round_trip_to_field, to_field};
+use crate::shared::weir::{self, Losses, OPEN, OUTAGE, Slots, UNKNOWN, level_of};
 use crate::units::{Bytes, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -93,6 +93,8 @@ pub struct Weir {
     is_cut: bool,
     /// Whether Data say that a link on their way has no level.
     is_partial: bool,
+    /// Whether Data say that routers write levels, and no link has told one yet.
+    is_open: bool,
     srtt: Duration,
     /// The least round trip.
     least: Option<Duration>,
@@ -159,6 +161,7 @@ impl Component for Weir {
             fallback: Windowed::new(bic::Law::new(&window, bic::Edition::Ndnsim), window.reaction, window.timer),
             is_cut: false,
             is_partial: false,
+            is_open: false,
             srtt: Duration::ZERO,
             least: None,
             last: Time::ZERO,
@@ -262,7 +265,8 @@ impl Weir {
 
     /// What the window comes to, in bit/s; no bound where levels hold, but after a silence.
     fn window_rate(&self) -> f64 {
-        if (self.levels_hold() && self.restart.is_none()) || self.srtt == Duration::ZERO {
+        let is_free = self.levels_hold() && self.restart.is_none();
+        if is_free || self.srtt == Duration::ZERO {
             return f64::MAX;
         }
         self.window() * 8.0 * self.sender.size() / self.srtt.secs()
@@ -288,15 +292,24 @@ impl Consumer for Weir {
         let mark = if self.is_false_mark() { 0 } else { event.mark };
         self.hear(&event.flight, |fallback| fallback.on_data(&DataEvent { mark, ..*event }, ctx));
         let slowest = 8.0 * self.sender.size() / LIFETIME.secs();
-        let level = of_field(event.fields.get(self.slots.rate));
+        let level = level_of(event.fields.get(self.slots.rate));
         self.is_partial |= level.is_some_and(|level| level < slowest);
         if let Some(level) = level.filter(|level| *level >= slowest) {
             self.is_partial = event.fields.get(self.slots.soft) == UNKNOWN;
             self.told = ctx.now;
+            if self.sender.rate().is_none() {
+                // Cuts before it were for queues that no level told of.
+                self.is_cut = false;
+                if self.is_open {
+                    // Its part is in what links count already.
+                    self.began.get_or_insert((Time::ZERO, self.srtt));
+                }
+            }
             self.follow(level, since, ctx);
         } else if ctx.now.since(self.told) > STALE.max(self.srtt * STALE_ROUND_TRIPS) {
             self.sender.clear();
         }
+        self.is_open = self.sender.rate().is_none() && event.fields.get(self.slots.rate) == OPEN;
         let allowed = self.allowed().unwrap_or(MAX_WINDOW);
         self.is_cut &= self.fallback.window() < allowed;
         self.restart = self.restart.map(|window| window + 1.0).filter(|window| *window < allowed);
@@ -358,7 +371,8 @@ impl Consumer for Weir {
         let round_trip = self.left().map_or(round_trip_to_field(self.srtt), |left| ending_to_field(self.srtt, left));
         fields.set(self.slots.round_trip, round_trip);
         // The least that a field says is a newcomer's.
-        fields.set(self.slots.rate, self.sender.rate().map_or(1, |rate| to_field(rate.min(self.window_rate()))));
+        let pace = self.sender.rate().or(self.is_open.then_some(f64::MAX));
+        fields.set(self.slots.rate, pace.map_or(1, |rate| to_field(rate.min(self.window_rate()))));
     }
 
     fn timer(&self) -> Timer {

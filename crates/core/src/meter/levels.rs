@@ -168,7 +168,7 @@ pub(super) mod test_support {
             let (rate, bytes) = (Some(Rate::from_mbps(10.0)), Bytes::new(u64::from(packets) * 1250));
             let queue = QueueView { packets, bytes, limit: Limit::Packets(100), rate };
             let (face, local, offered_bits) = (FaceId(0), false, sent_bits);
-            let view = FaceView { face, local, rate, return_rate: rate, queue, sent_bits, offered_bits };
+            let view = FaceView { face, local, rate, open: false, return_rate: rate, queue, sent_bits, offered_bits };
             meter.on_period(&[view], &mut Vec::new(), &mut ctx);
             let mut packet = Packet { kind: Kind::Data, ..Packet::default() };
             let mut event = DataOut {

@@ -217,7 +217,8 @@ mod tests {
             let rate = Some(Rate::from_mbps(mbps));
             let queue = QueueView { packets: 1, bytes: Bytes::new(waiting), limit: Limit::Packets(100), rate };
             let (face, sent_bits) = (FaceId(0), offered_bits);
-            let view = FaceView { face, local: false, rate, return_rate: rate, queue, sent_bits, offered_bits };
+            let view =
+                FaceView { face, local: false, rate, open: false, return_rate: rate, queue, sent_bits, offered_bits };
             let now = Time::ZERO + Duration::from_millis(ms);
             let mut ctx = Ctx { now, rng: &mut self.rng, trace: &mut self.trace };
             self.meter.on_period(&[view], &mut Vec::new(), &mut ctx);

@@ -24,7 +24,7 @@ use crate::fields::{Field, Fields, Slot};
 use crate::ids::{FaceId, FlowId};
 use crate::shaper::FaceView;
 use crate::shared::explicit::{end_of_field, lower, of_field, round_trip_of_field, to_field};
-use crate::shared::weir::{Slots, UNKNOWN};
+use crate::shared::weir::{OPEN, Slots, UNKNOWN};
 use crate::units::{Duration, Time};
 use level::Said;
 use link::{CODEL, Egress, Link};
@@ -143,11 +143,19 @@ impl Weir {
         self.links.get(face.index()).is_some_and(Egress::is_unknown)
     }
 
+    fn is_open(&self, face: FaceId) -> bool {
+        self.links.get(face.index()).is_some_and(Egress::is_open)
+    }
+
+    fn is_measured(&self, face: FaceId) -> bool {
+        self.links.get(face.index()).is_some_and(Egress::is_measured)
+    }
+
     /// Counts a packet that leaves by `face`, of the flow whose Interest carries `told`; its pace.
     fn count(&mut self, face: FaceId, packet: (FlowId, u32), told: &Fields) -> Option<f64> {
         let pace = of_field(told.get(self.slots.rate));
         let (time, tolerance) = (told.get(self.slots.round_trip), self.params.tolerance);
-        if let Some(link) = self.known(face) {
+        if let Some(link) = self.links.get_mut(face.index()).and_then(Egress::counted) {
             let said = Said { pace, rtt: round_trip_of_field(time), left: end_of_field(time) };
             link.level.count(packet.0, f64::from(packet.1) * 8.0, &said, tolerance);
         }
@@ -164,7 +172,7 @@ impl Weir {
             link.answered(event.retransmitted, now);
             link.is_lossy()
         });
-        if !is_suspect && !self.is_unknown(event.face) {
+        if !is_suspect && !self.is_measured(event.face) {
             if tells {
                 self.delay.learn_base(event, ctx.now);
             }
@@ -238,6 +246,8 @@ impl Meter for Weir {
         let rtt = round_trip_of_field(event.interest_fields.get(self.slots.round_trip));
         if self.is_unknown(event.face) {
             event.packet.fields.set(soft, UNKNOWN);
+        } else if self.is_open(event.face) && event.packet.fields.get(rate) == 0 {
+            event.packet.fields.set(rate, OPEN);
         }
         if self.known(event.face).is_some_and(|link| link.marks(since, ctx.now)) {
             event.packet.mark = event.packet.mark.max(1);

@@ -64,7 +64,16 @@ impl<S: Shaper + Component> Bench<S> {
 
     fn view(&self, face: u16, rate: Option<Rate>, local: bool) -> FaceView {
         let queue = QueueView { packets: self.data, bytes: Bytes::ZERO, limit: Limit::Packets(100), rate };
-        FaceView { face: FaceId(face), local, rate, return_rate: rate, queue, sent_bits: 0, offered_bits: 0 }
+        FaceView {
+            face: FaceId(face),
+            local,
+            rate,
+            open: false,
+            return_rate: rate,
+            queue,
+            sent_bits: 0,
+            offered_bits: 0,
+        }
     }
 
     fn downstream(&self) -> Downstream {

@@ -32,6 +32,8 @@ pub struct FaceView {
     pub local: bool,
     /// The rate at which this node sends on it; none if unknown.
     pub rate: Option<Rate>,
+    /// Whether the rate is learned, and nothing has shown that it bounds what is sent.
+    pub open: bool,
     /// The rate at which the neighbour sends back; none if unknown.
     pub return_rate: Option<Rate>,
     /// What waits to be sent on it.

@@ -2,6 +2,7 @@
 
 use crate::component::Env;
 use crate::fields::{Field, Slot};
+use crate::shared::explicit::of_field;
 use crate::units::Duration;
 
 /// The fields that each part uses.
@@ -10,6 +11,9 @@ pub const FIELDS: &[Field] = &[Field::ExplicitRate, Field::SecondaryRate, Field:
 pub const STRATEGY_FIELDS: &[Field] = &[Field::ExplicitRate, Field::SecondaryRate, Field::RoundTrip, Field::LongerWay];
 /// What [`Slots::soft`] says where the rate of a link on the way is unknown: the least number, which no level has.
 pub const UNKNOWN: u32 = 1;
+/// What [`Slots::rate`] of a Data says where routers write levels and no link of known rate was on the way, only ones whose
+/// rate is still to be learned: the largest number.
+pub const OPEN: u32 = u32::MAX;
 
 /// A way that brought no Data for so long was away, and what it held is lost, which says nothing of queues. As long as a
 /// link of stated rate may be behind it.
@@ -18,6 +22,11 @@ pub const OUTAGE: Duration = Duration::from_millis(100);
 pub const NOISE: f64 = 0.1;
 /// Over so many the share of losses is averaged.
 const LOSS_MEMORY: f64 = 256.0;
+
+/// The level in bit/s that a Data carries; none if no link has told one.
+pub fn level_of(field: u32) -> Option<f64> {
+    of_field(field).filter(|_| field != OPEN)
+}
 
 /// The share of losses of late.
 #[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]

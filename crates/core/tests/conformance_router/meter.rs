@@ -25,7 +25,7 @@ fn faces(desk: &mut Desk<AnyMeter>, calm: bool) -> Vec<FaceView> {
         let queue = QueueView { packets, bytes, limit, rate };
         let offered_bits = offered(desk.now);
         let (face, local) = (FaceId(face), face == 0);
-        views.push(FaceView { face, local, rate, return_rate: rate, queue, sent_bits, offered_bits });
+        views.push(FaceView { face, local, rate, open: false, return_rate: rate, queue, sent_bits, offered_bits });
     }
     views
 }

@@ -31,7 +31,8 @@ impl Face {
         let (rate, limit) = (Some(Rate::from_mbps(10.0)), Limit::Packets(100));
         let queue = QueueView { packets: 0, bytes: Bytes::ZERO, limit, rate };
         let face = FaceId(1);
-        let view = FaceView { face, local: false, rate, return_rate: rate, queue, sent_bits: 0, offered_bits: 0 };
+        let view =
+            FaceView { face, local: false, rate, open: false, return_rate: rate, queue, sent_bits: 0, offered_bits: 0 };
         Face { desk, view, reverse: Reverse::default(), held: Vec::new(), out: Vec::new() }
     }
 

@@ -71,5 +71,14 @@ pub fn queue(packets: u32, bytes: u64, rate: Rate) -> QueueView {
 /// A face to a neighbour, of the same rate in both directions.
 pub fn face(rate: Rate, queue: QueueView, offered_bits: u64) -> FaceView {
     let (face, local) = (FaceId(3), false);
-    FaceView { face, local, rate: Some(rate), return_rate: Some(rate), queue, sent_bits: offered_bits, offered_bits }
+    FaceView {
+        face,
+        local,
+        rate: Some(rate),
+        open: false,
+        return_rate: Some(rate),
+        queue,
+        sent_bits: offered_bits,
+        offered_bits,
+    }
 }

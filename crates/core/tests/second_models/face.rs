@@ -35,7 +35,16 @@ impl Face {
     fn view(&self, face: u16, packets: u32) -> FaceView {
         let (rate, limit) = (Some(self.downstream_rate), Limit::Packets(100));
         let queue = QueueView { packets, bytes: Bytes::new(u64::from(packets) * 1250), limit, rate };
-        FaceView { face: FaceId(face), local: false, rate, return_rate: rate, queue, sent_bits: 0, offered_bits: 0 }
+        FaceView {
+            face: FaceId(face),
+            local: false,
+            rate,
+            open: false,
+            return_rate: rate,
+            queue,
+            sent_bits: 0,
+            offered_bits: 0,
+        }
     }
 
     fn downstream(&self) -> Downstream {

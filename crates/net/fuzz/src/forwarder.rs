@@ -29,6 +29,7 @@ fn faces() -> [FaceOptions; 4] {
         mtu: None,
         reliability: Reliability::Off,
         mark_losses: 0.03,
+        learns_rate: true,
         mark_kernel_queue: true,
         tell_incoming: true,
         number: 256,

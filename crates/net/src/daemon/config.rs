@@ -203,6 +203,7 @@ struct ConfigFile {
 struct FaceEntry {
     uri: Spanned<String>,
     rate: Option<Spanned<Rate>>,
+    learn_rate: Option<bool>,
     return_rate: Option<Rate>,
     queue: Option<Spanned<String>>,
     trust: Option<bool>,
@@ -336,6 +337,7 @@ impl Config {
                 }
                 spec.rate = Some(rate.into_inner());
             }
+            spec.learn_rate = face.learn_rate;
             spec.return_rate = face.return_rate;
             spec.queue = face.queue.map_or(Ok(spec.queue), |text| reader.parse(&text, queue))?;
             spec.trust = face.trust.unwrap_or(true);
@@ -418,8 +420,15 @@ impl Config {
             }
             known.push(route);
         }
+        for face in &self.faces {
+            if let Some(why) = face.cannot_learn() {
+                return Err(face.at.error(format!("face {}: learn-rate = true: {why}", face.uri)));
+            }
+        }
         // A flag may give a rate to a face of the file. What a program says is not for people to mend.
-        let idle = |face: &&FaceSpec| face.at.is_known() && face.rate.is_none() && face.queue != specs::DEFAULT_QUEUE;
+        let name = self.scheme.parts.meter.name();
+        let has_queue = |face: &&FaceSpec| face.rate.is_some() || face.learns_rate(name);
+        let idle = |face: &&FaceSpec| face.at.is_known() && !has_queue(face) && face.queue != specs::DEFAULT_QUEUE;
         if let Some(face) = self.faces.iter().find(idle) {
             let text = "nothing waits in its queue without a rate: give it one, or delete `queue`";
             return Err(face.at.error(format!("face {}: {text}", face.uri)));

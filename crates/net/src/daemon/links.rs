@@ -185,12 +185,13 @@ impl Daemon {
             _ => None,
         };
         let datagram = framing.is_some();
+        let learns_rate = datagram && spec.learns_rate(self.config.scheme.parts.meter.name());
         let node = FaceConfig {
             local,
             rate: spec.rate,
             trace: None,
             return_rate: spec.return_rate.or(spec.rate),
-            limit: if spec.rate.is_some() { spec.queue } else { Limit::Packets(0) },
+            limit: if spec.rate.is_some() || learns_rate { spec.queue } else { Limit::Packets(0) },
             framing: framing.unwrap_or(Bytes::ZERO),
             mtu: None,
             cut_below: false,
@@ -207,6 +208,7 @@ impl Daemon {
             mtu: datagram.then_some(spec.mtu),
             reliability: Reliability::Off,
             mark_losses: spec.mark_losses,
+            learns_rate,
             mark_kernel_queue: true,
             tell_incoming: matches!(transport, Transport::Management),
             number,

@@ -78,7 +78,7 @@ pub struct FaceReport {
     pub status: FaceStatus,
     /// Whether packets can be sent on it.
     pub up: bool,
-    /// The rate at which it is sent on; none as fast as the kernel takes.
+    /// The rate at which it is sent on, stated or learned; none as fast as the kernel takes.
     pub rate: Option<Rate>,
     /// Packets that wait in its egress queue.
     pub queue_packets: u64,
@@ -174,7 +174,7 @@ impl Daemon {
         let faces = ids.into_iter().filter_map(|id| {
             let (status, link) = (self.face_status(id)?, self.faces.get(id)?);
             let up = !matches!(link.transport, Transport::Down { .. } | Transport::Dialing(_));
-            let rate = link.rate;
+            let rate = link.rate.or_else(|| self.forwarder.learned_rate(id));
             let (counted, egress) = self.forwarder.face_counters(now, id);
             let marks = egress.data_marks + egress.interest_marks + counted.kernel_marks + counted.link.marks;
             let interface = self.telemetry.interfaces.get(id.index()).copied().unwrap_or_default();

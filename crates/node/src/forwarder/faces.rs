@@ -32,6 +32,8 @@ pub struct FaceOptions {
     pub reliability: Reliability,
     /// Share of frames lost above which link-retransmitted Data are marked, see [`Params::mark_above`].
     pub mark_losses: f64,
+    /// Whether its rate is learned by link reliability, if `node` has none.
+    pub learns_rate: bool,
     /// Whether the queue below it, which [`Forwarder::set_kernel_queue`] reports, is marked by NFD's rule. Only for a
     /// face without a rate: one with a rate has its own queue and marker.
     pub mark_kernel_queue: bool,
@@ -103,7 +105,11 @@ pub(super) struct Face {
     pub(super) has_rate: bool,
     pub(super) trust: FieldTrust,
     pub(super) fragmenter: Option<Fragmenter>,
-    pub(super) mark_losses: f64,
+    /// Of link reliability, should it begin.
+    pub(super) params: Params,
+    /// The rate that its link has learned, and whether it still has to learn one.
+    learned: Option<Rate>,
+    open: bool,
     /// Link retransmissions losses.
     pub(super) link: Option<Box<ReliableLink>>,
     /// Made when the first fragment arrives.
@@ -138,6 +144,12 @@ impl Face {
     fn new(options: &FaceOptions, first_sequence: u64, first_transmission: u64) -> Face {
         let has_rate = options.node.rate.is_some();
         let marker = if options.mark_kernel_queue && !has_rate { Some(kernel_marker()) } else { None };
+        let params = Params {
+            mark_above: options.mark_losses,
+            learns_rate: options.learns_rate && !has_rate,
+            framing: options.node.framing,
+            ..Params::default()
+        };
         Face {
             up: true,
             local: options.node.local,
@@ -146,11 +158,11 @@ impl Face {
             has_rate,
             trust: options.trust,
             fragmenter: options.mtu.map(|mtu| Fragmenter::new(mtu, first_sequence)),
-            mark_losses: options.mark_losses,
-            link: (options.mtu.is_some() && options.reliability != Reliability::Off).then(|| {
-                let params = Params { mark_above: options.mark_losses, ..Params::default() };
-                Box::new(ReliableLink::new(params, options.reliability, first_transmission))
-            }),
+            params,
+            learned: None,
+            open: false,
+            link: (options.mtu.is_some() && options.reliability != Reliability::Off)
+                .then(|| Box::new(ReliableLink::new(params, options.reliability, first_transmission))),
             reassembler: None,
             marker,
             kernel_queue: Bytes::ZERO,
@@ -234,6 +246,28 @@ impl Forwarder {
             self.node.set_rate(now, id, Some(rate), &mut Vec::new());
             self.account();
         }
+    }
+
+    /// Sends on a face at the rate that its link has learned, if it has changed.
+    pub(super) fn follow_link(&mut self, now: Time, id: FaceId) {
+        let Some(face) = self.faces.get_mut(id.index()).filter(|face| face.params.learns_rate) else { return };
+        let rate = face.link.as_ref().and_then(|link| link.learned_rate());
+        let open = rate.is_none() && face.link.as_ref().is_some_and(|link| link.learns_rate());
+        if (rate, open) == (face.learned, face.open) {
+            return;
+        }
+        let is_new = rate != face.learned;
+        (face.learned, face.open, face.has_rate) = (rate, open, rate.is_some());
+        self.node.set_open(id, open);
+        if is_new {
+            self.node.set_rate(now, id, rate, &mut Vec::new());
+            self.account();
+        }
+    }
+
+    /// The rate that a face's link has learned.
+    pub fn learned_rate(&self, id: FaceId) -> Option<Rate> {
+        self.faces.get(id.index())?.learned
     }
 
     /// Changes the rate at which the neighbour on a face sends back.

@@ -1,6 +1,6 @@
 //! Faces whose losses the link retransmits.
 
-use super::reliability::{Counts, Params, Reliability, ReliableLink};
+use super::reliability::{Counts, Reliability, ReliableLink};
 use super::{Forwarder, Frames};
 use crate::header::FieldTrust;
 use ndnweir_core::ids::{FaceId, NameId};
@@ -106,8 +106,7 @@ impl Forwarder {
             (_, Reliability::Off) => self.forget_link(now, id),
             (Some(link), setting) => link.set(setting),
             (None, setting) => {
-                let params = Params { mark_above: face.mark_losses, ..Params::default() };
-                face.link = Some(Box::new(ReliableLink::new(params, setting, first)));
+                face.link = Some(Box::new(ReliableLink::new(face.params, setting, first)));
             }
         }
     }
@@ -132,6 +131,7 @@ impl Forwarder {
         link.abandon_all(now);
         face.counters.link = face.counters.link.plus(link.counts());
         self.link_timers.set(id, Time::NEVER);
+        self.follow_link(now, id);
     }
 
     /// The link layer reads a frame that is not for a stream. None if it is a duplicate, else whether it is late
@@ -145,6 +145,8 @@ impl Forwarder {
         let arrived = link.receive(now, view);
         self.unacknowledged.change(face.trust, held, link.bytes());
         self.link_timers.set(id, link.poll_timeout(mtu));
+        self.follow_link(now, id);
+        let Some(face) = self.faces.get_mut(id.index()) else { return Some(false) };
         if view.tx_sequence.is_some()
             && let Some(reassembler) = &mut face.reassembler
         {
@@ -176,6 +178,7 @@ impl Forwarder {
                 link.occupied(self.node.occupy(now, id, bytes));
             }
             self.link_timers.set(id, link.poll_timeout(mtu));
+            self.follow_link(now, id);
             if own.is_some() {
                 return Some(id);
             }

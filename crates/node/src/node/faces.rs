@@ -65,6 +65,7 @@ impl Node {
             egress: Egress::new(face, &config, parts, plan.force_events),
             shaper: plan.scheme.shaper(&mut layout),
             shaper_rng: plan.stream(streams::SHAPER, instance),
+            open: false,
             return_rate: config.return_rate,
             interests_in: Default::default(),
             flows: FlowCounter::new(self.flow_hash),

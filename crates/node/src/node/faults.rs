@@ -21,6 +21,14 @@ impl Node {
         self.note_due(face, due);
     }
 
+    /// Sets whether the face's rate is learned, and nothing has shown that it bounds what is sent; see
+    /// [`FaceView::open`](ndnweir_core::shaper::FaceView::open).
+    pub fn set_open(&mut self, face: FaceId, open: bool) {
+        if let Some(found) = self.faces.get_mut(face.index()) {
+            found.open = open;
+        }
+    }
+
     /// Changes the rate at which the neighbour sends back, which shapers and meters may use. The face's shaper releases
     /// what it holds at the new rate at the node's next hook.
     pub fn set_return_rate(&mut self, face: FaceId, rate: Option<Rate>) {

@@ -23,10 +23,22 @@ pub fn name(text: &str) -> Name {
 pub fn local() -> FaceOptions {
     let node = FaceConfig::local();
     let (mark_kernel_queue, tell_incoming) = (false, false);
-    let (reliability, mark_losses) = (Reliability::Off, 0.03);
+    let (reliability, mark_losses, learns_rate) = (Reliability::Off, 0.03, false);
     let (trust, mtu) = (FieldTrust::Neighbour, None);
     let (class, group, number) = (FaceClass::Local, 0, 1);
-    FaceOptions { node, class, group, trust, mtu, reliability, mark_losses, mark_kernel_queue, tell_incoming, number }
+    FaceOptions {
+        node,
+        class,
+        group,
+        trust,
+        mtu,
+        reliability,
+        mark_losses,
+        learns_rate,
+        mark_kernel_queue,
+        tell_incoming,
+        number,
+    }
 }
 
 /// A neighbour over a link without a rate.

@@ -9,7 +9,7 @@ use ndnweir_node::FaceConfig;
 use ndnweir_node::forwarder::{FaceOptions, Reliability};
 use ndnweir_wire::DataView;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// The header field of a Data that is late.
 const LINK_RETRANSMITTED: u32 = 944;
@@ -183,4 +183,54 @@ fn a_neighbour_without_reliability_gets_unchanged_frames_except_for_probes() {
     // Pair::new takes 100 ms and the Interests 500: no second ask, so the bytes are the same.
     let asked_once = near.bytes_out - before;
     assert_eq!(asked_once, plain);
+}
+
+// A Data of 1000 B is asked for each ms, and the link takes 2 ms for each: the face is told nothing, learns some 4.3 Mbit/s
+// from its neighbour's acks, and sends at that, so that what is too much waits in its own queue and not below it.
+#[test]
+fn a_face_that_is_told_no_rate_learns_that_of_its_link_and_queues_by_itself() {
+    let learning = || {
+        let node = FaceConfig { local: false, limit: Limit::Packets(100), framing: bytes(28), ..FaceConfig::local() };
+        FaceOptions { node, reliability: Reliability::On, learns_rate: true, ..remote() }
+    };
+    let mut near = Bench::new(vec![local(), learning()]);
+    let mut far = Bench::new(vec![local(), learning()]);
+    near.route("/a", 1);
+    far.route("/a", 0);
+    let (mut link, mut free) = (VecDeque::new(), ms(0));
+    let mut longest = Duration::ZERO;
+    for t in 0..4000 {
+        (near.now, far.now) = (ms(t), ms(t));
+        near.wait_us(0);
+        far.wait_us(0);
+        near.receive(0, &interest(&format!("/a/seg={t}"), t as u32));
+        for (face, frame) in near.take() {
+            if face == 1 {
+                far.receive(1, &frame);
+            }
+        }
+        let (asked, mut left): (Vec<_>, Vec<_>) = far.take().into_iter().partition(|(face, _)| *face == 0);
+        for (_, frame) in asked {
+            let (packet, _) = open(&frame);
+            let name = ndnweir_wire::InterestView::decode(&packet).unwrap().name().to_string();
+            far.receive(0, &data(&name, &[0; 900], 0));
+        }
+        left.extend(far.take());
+        for (_, frame) in left {
+            free = free.max(ms(t)) + Duration::from_millis(if frame.len() > 500 { 2 } else { 0 });
+            link.push_back((free, frame));
+        }
+        while let Some((_, frame)) = link.pop_front_if(|(came, _)| *came <= ms(t)) {
+            near.receive(1, &frame);
+        }
+        if t >= 2000 {
+            longest = longest.max(free.since(ms(t)));
+        }
+    }
+    let rate = far.forwarder.learned_rate(FaceId(1)).expect("a rate").mbps();
+    assert!((4.0..4.9).contains(&rate), "{rate} Mbit/s");
+    assert!(longest <= Duration::from_millis(16), "{longest:?} below the face");
+    let (_, egress) = far.forwarder.face_counters(ms(4000), FaceId(1));
+    assert!(egress.queue_packets > 50, "{} packets in the face's own queue", egress.queue_packets);
+    assert_eq!(near.forwarder.learned_rate(FaceId(1)), None, "Interests fill nothing");
 }

@@ -284,3 +284,25 @@ fn gaps_double_in_a_silence_up_to_four_seconds_and_end_with_it() {
     assert!(consumer.ends_gap());
     assert!(consumer.pacing(&flight).is_some_and(|gap| gap < Duration::from_millis(100)));
 }
+
+// 1000 B, RTT 40 ms: a window of w packets is w · 0.2 Mbit/s. A level of 8 Mbit/s is a packet each ms; a newcomer sends at
+// half of it for a round trip, as routers have yet to count it.
+#[test]
+fn a_flow_whose_way_has_shown_no_bound_states_its_window_and_takes_the_first_level_whole() {
+    let flight = Flight { in_flight: 1, srtt: Duration::from_millis(40), ..Flight::default() };
+    let gaps = [OPEN, 0].map(|before| {
+        let mut layout = FieldLayout::new();
+        let mut consumer = Weir::new(&Params::default(), &mut Env { layout: &mut layout });
+        for ms in 0..20 {
+            told(&mut consumer, flight, 40 + ms, before);
+        }
+        let mut stamped = Fields::default();
+        consumer.stamp(1, &mut stamped);
+        let stated = if before == OPEN { (consumer.window() * 200.0) as u32 } else { 1 };
+        assert_eq!(stamped.get(consumer.slots.rate), stated);
+        assert_eq!(consumer.pacing(&flight), None, "no level is followed");
+        told(&mut consumer, flight, 61, 8000);
+        consumer.pacing(&flight)
+    });
+    assert_eq!(gaps, [Some(Duration::from_millis(1)), Some(Duration::from_millis(2))]);
+}

@@ -29,7 +29,7 @@ impl Bench {
         let view = |(face, (&offered_bits, &packets)): (usize, (&u64, &u32))| {
             let queue = QueueView { packets, bytes: Bytes::ZERO, limit: Limit::Packets(500), rate };
             let face = FaceId(face as u16);
-            FaceView { face, local: false, rate, return_rate: rate, queue, sent_bits: 0, offered_bits }
+            FaceView { face, local: false, rate, open: false, return_rate: rate, queue, sent_bits: 0, offered_bits }
         };
         let views: Vec<FaceView> = self.offered.iter().zip(packets).enumerate().map(view).collect();
         let (mut reports, mut rng, mut trace) = (Vec::new(), Rng::derive(1, &[]), Trace::default());

@@ -179,6 +179,14 @@ impl Level {
         }
     }
 
+    /// The link's capacity is known from now on; until then it was more than flows could fill, so that none was held here.
+    pub(super) fn begin(&mut self, capacity: f64, params: &Params) {
+        let target = params.utilization * capacity;
+        (self.level, self.free, self.bound) = (target, target, self.flows);
+        self.level = self.wanted();
+        self.most = self.level;
+    }
+
     /// How many flows of this link's level those are that state no pace: by what they send, and no more than they are.
     fn unstated(&self) -> f64 {
         // What the hooks do not see is one flow at least.

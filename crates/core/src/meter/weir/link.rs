@@ -32,6 +32,9 @@ const AFTERWARDS: Duration = Duration::from_millis(1000);
 /// The longest wait that is told apart, in s.
 const LONGEST_WAIT: f64 = 60.0;
 
+/// What stands for the capacity of a link that has not been seen full, in bit/s: more than any has.
+const OPEN_CAPACITY: f64 = 1e13;
+
 /// A link of stated rate.
 #[derive(Clone, Debug, ndnweir_state::Value)]
 pub(super) struct Link {
@@ -78,6 +81,12 @@ impl Link {
     /// Whether its level holds.
     pub(super) fn is_trusted(&self) -> bool {
         self.distrusted <= 0.0
+    }
+
+    /// The rate of the link is learned.
+    fn begin(&mut self, capacity: f64, params: &Params) {
+        (self.capacity, self.served) = (capacity, capacity);
+        self.level.begin(capacity, params);
     }
 
     /// An Interest leaves.
@@ -152,6 +161,8 @@ pub(super) enum Egress {
     Local,
     /// A link whose rate is unknown.
     Unknown,
+    /// A link whose rate is learned, on which no queue has stood yet: it bounds no flow. Flows are counted.
+    Open(Box<Link>),
     Known(Box<Link>),
 }
 
@@ -160,17 +171,24 @@ impl Egress {
     pub(super) fn update(&mut self, view: &FaceView, elapsed: f64, params: &Params) {
         let stated = match view.rate.filter(|rate| rate.bps() > 0) {
             _ if view.local => return *self = Egress::Local,
+            None if view.open => OPEN_CAPACITY,
             None => return *self = Egress::Unknown,
             Some(rate) => rate.bps() as f64,
         };
-        if !matches!(self, Egress::Known(_)) {
-            *self = Egress::Known(Box::new(Link::new(stated, view)));
-        }
-        if let Egress::Known(link) = self
-            && elapsed > 0.0
-        {
+        let is_open = view.rate.is_none();
+        let mut link = match std::mem::take(self) {
+            Egress::Known(link) if !is_open => link,
+            Egress::Open(link) if is_open => link,
+            Egress::Open(mut link) => {
+                link.begin(stated, params);
+                link
+            }
+            _ => Box::new(Link::new(stated, view)),
+        };
+        if elapsed > 0.0 {
             link.update(stated, view, elapsed, params);
         }
+        *self = if is_open { Egress::Open(link) } else { Egress::Known(link) };
     }
 
     /// The link of stated rate, whether it is trusted or not.
@@ -181,10 +199,28 @@ impl Egress {
         }
     }
 
+    /// The link whose flows are counted.
+    pub(super) fn counted(&mut self) -> Option<&mut Link> {
+        match self {
+            Egress::Known(link) | Egress::Open(link) => Some(link),
+            _ => None,
+        }
+    }
+
+    /// Whether no queue has stood on it yet.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self, Egress::Open(_))
+    }
+
+    /// Whether what waits below it is to be seen by its delay, as no level tells of it.
+    pub(super) fn is_measured(&self) -> bool {
+        self.is_open() || self.is_unknown()
+    }
+
     /// Whether it has no level that holds.
     pub(super) fn is_unknown(&self) -> bool {
         match self {
-            Egress::Local => false,
+            Egress::Local | Egress::Open(_) => false,
             Egress::Unknown => true,
             Egress::Known(link) => !link.is_trusted(),
         }

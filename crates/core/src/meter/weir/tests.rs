@@ -20,7 +20,7 @@ struct Bench {
 /// A face without a queue, by which so many bits were offered and left.
 pub(super) fn view(face: FaceId, rate: Option<Rate>, bits: u64) -> FaceView {
     let queue = QueueView { packets: 0, bytes: Bytes::ZERO, limit: Limit::Packets(100), rate };
-    FaceView { face, local: false, rate, return_rate: rate, queue, sent_bits: bits, offered_bits: bits }
+    FaceView { face, local: false, rate, open: false, return_rate: rate, queue, sent_bits: bits, offered_bits: bits }
 }
 
 impl Bench {
@@ -200,4 +200,43 @@ fn losses_and_delay_beyond_a_neighbour_without_levels_leave_the_link_as_it_is() 
         bench.repeated(LINK, at, if at < 600 { 10 } else { 40 }, 0, at % 5 == 0);
     }
     assert!(!bench.meter.is_unknown(LINK));
+}
+
+// Two flows of 4 Mbit/s on a link that is open: what they may have is not told, but they are counted. Once the link is known
+// to carry 8 Mbit/s each may have half of 0.99 of it.
+#[test]
+fn flows_of_a_link_whose_rate_is_learned_are_counted_before_it_is_known() {
+    let params = Params::default();
+    let mut bench = Bench::new(&params);
+    let mut slot = |at: u64, rate: Option<Rate>| {
+        let face = FaceView { open: rate.is_none(), ..view(LINK, rate, 80_000 * at) };
+        let now = Time::ZERO + Duration::from_millis(10 * at);
+        let Bench { meter, rng, trace, .. } = &mut bench;
+        meter.on_period(&[face], &mut Vec::new(), &mut Ctx { now, rng, trace });
+        let mut told = [0; 2];
+        for flow in [0, 1] {
+            let mut packet = Packet { kind: Kind::Data, size: 5_000, ..Packet::default() };
+            packet.name.flow = FlowId(flow);
+            let mut interest_fields = Fields::default();
+            interest_fields.set(meter.slots.rate, 4000);
+            interest_fields.set(meter.slots.round_trip, 20_000);
+            let mut event = DataOut {
+                packet: &mut packet,
+                prefix: PrefixId(0),
+                face: LINK,
+                interest_fields,
+                from_cache: false,
+                interest_arrival: now,
+                retransmitted: false,
+                flows: 2,
+            };
+            meter.on_data_out(&mut event, &mut Ctx { now, rng, trace });
+            told[flow as usize] = packet.fields.get(meter.slots.rate);
+        }
+        told
+    };
+    let open: Vec<[u32; 2]> = (1..=100).map(|at| slot(at, None)).collect();
+    assert!(open.iter().all(|told| *told == [OPEN; 2]));
+    let [first, second] = slot(101, Some(Rate::from_mbps(8.0)));
+    assert!(first.abs_diff(3960) < 80 && second.abs_diff(3960) < 80, "{first} {second}");
 }

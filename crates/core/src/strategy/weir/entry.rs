@@ -5,7 +5,7 @@ use super::Params;
 use crate::fields::Fields;
 use crate::ids::FaceId;
 use crate::shared::explicit::of_field;
-use crate::shared::weir::{Slots, UNKNOWN};
+use crate::shared::weir::{OPEN, Slots, UNKNOWN, level_of};
 use crate::units::{Duration, Time};
 
 /// The part of the shares whose lowest level bounds what others count as.
@@ -32,6 +32,8 @@ const PROBE_SPACING: Duration = Duration::from_millis(100);
 const MOST_SOFT: f64 = 4.0;
 /// By how much the first level of a next hop changes its share at most.
 const MOST_FIRST: f64 = 16.0;
+/// What a way counts as that has not been full yet, over the mean level of the others.
+const OPEN_LEVELS: f64 = 2.0;
 /// Levels of next hops that told their first less than so long ago are compared by that (ours).
 const BEGINNING: Duration = Duration::from_millis(1000);
 /// What has not answered for longer since it was first asked is not taken for a long way any more (ours).
@@ -46,6 +48,10 @@ pub(super) struct Hop {
     credit: f64,
     /// In bit/s; 0 before the first.
     pub(super) level: f64,
+    /// Whether no link of its way has told one, though all would: it has room, and its level is a guess.
+    is_open: bool,
+    /// Whether it ever was.
+    was_open: bool,
     /// The first, as the least of its path, and when it was told.
     first: Option<(Time, f64)>,
     /// When a Data told it last.
@@ -60,8 +66,16 @@ pub(super) struct Hop {
 impl Hop {
     /// One that is new.
     pub(super) fn new(face: FaceId, share: f64, now: Time) -> Hop {
-        let (credit, level, first) = (0.0, 0.0, None);
-        Hop { face, share, credit, level, first, seen: now, tried: None, asked: None, srtt: None }
+        let (credit, level, is_open, was_open, first) = (0.0, 0.0, false, false, None);
+        Hop { face, share, credit, level, is_open, was_open, first, seen: now, tried: None, asked: None, srtt: None }
+    }
+
+    /// A link of its way tells a level. Whether none did before, though Data had come.
+    fn end_guess(&mut self) -> bool {
+        if std::mem::take(&mut self.is_open) {
+            self.level = 0.0;
+        }
+        self.level == 0.0 && self.was_open
     }
 
     /// The mean round trip; of a way that has not answered yet twice what it has taken so far.
@@ -156,11 +170,16 @@ impl Entry {
 
     /// A Data from `face` tells the level of its way; whether it says one.
     pub(super) fn hear(&mut self, now: Time, face: FaceId, fields: &Fields, slots: Slots, params: &Params) -> bool {
-        let Some(least) = of_field(fields.get(slots.rate)) else { return false };
+        if fields.get(slots.rate) == OPEN {
+            return self.guess(now, face);
+        }
+        let Some(least) = level_of(fields.get(slots.rate)) else { return false };
         let soft = Some(fields.get(slots.soft)).filter(|soft| *soft != UNKNOWN);
         let soft = soft.and_then(of_field).unwrap_or(least);
         let level = counted(least, soft, params.breadth);
-        self.begin(now, face, level, least);
+        let was_open = self.hops.iter_mut().find(|hop| hop.face == face).is_some_and(|hop| hop.end_guess());
+        // A flow that is under way is told what it can reach at once; the soft least is what such flows could have.
+        self.begin(now, face, level, if was_open { soft } else { least });
         if let Some(hop) = self.hops.iter_mut().find(|hop| hop.face == face) {
             let since = now.since(hop.seen).secs();
             let gain = if hop.level > 0.0 { since / (since + params.smoothing.secs()) } else { 1.0 };
@@ -186,6 +205,21 @@ impl Entry {
             self.hops[new].share *= (level / mean).clamp(1.0 / MOST_FIRST, MOST_FIRST);
             self.normalise();
         }
+    }
+
+    /// No link on the way by `face` has shown yet that it bounds what is sent: it counts as a multiple of the others.
+    fn guess(&mut self, now: Time, face: FaceId) -> bool {
+        let others = |hop: &&Hop| hop.level > 0.0 && !hop.is_open && hop.face != face;
+        let all: f64 = self.hops.iter().filter(others).map(|hop| hop.share).sum();
+        let mean = self.hops.iter().filter(others).map(|hop| hop.share * hop.level).sum::<f64>() / all;
+        let Some(hop) = self.hops.iter_mut().find(|hop| hop.face == face) else { return false };
+        hop.was_open = true;
+        // Without others to compare it to, and where one fell silent that had told a level, nothing is known.
+        if all <= 0.0 || (hop.level > 0.0 && !hop.is_open) {
+            return false;
+        }
+        (hop.level, hop.is_open, hop.seen) = (OPEN_LEVELS * mean, true, now);
+        true
     }
 
     /// Moves shares of next hops that told a level, `reactions` after they moved last.

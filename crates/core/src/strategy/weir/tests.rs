@@ -3,6 +3,7 @@ use super::super::harness::Bench;
 use super::*;
 use crate::fields::Fields;
 use crate::packet::{Kind, Packet};
+use crate::shared::weir::OPEN;
 use serde_json::json;
 
 fn bench() -> Bench<Weir> {
@@ -320,4 +321,26 @@ fn an_interest_of_another_waits_for_the_round_trip_of_what_was_sent_and_a_retran
     assert!(at(139, Arrival::Joining).is_empty());
     assert_eq!(at(140, Arrival::Joining), [1]);
     assert_eq!(at(125, Arrival::Retransmission), [1]);
+}
+
+// The first has a level of 1000, the second has shown no bound and counts as 2000. Half of the Interests each: the mean is
+// 1500, so that in 50 ms of a reaction of 100 ms the first moves by 0.25 · (1000/1500 − 1), the second by 0.25 ·
+// (2000/1500 − 1).
+#[test]
+fn a_way_that_has_shown_no_bound_gets_more_and_its_first_level_counts_beside_the_others() {
+    let mut bench = Bench::new(
+        &json!({ "first-share": 1.0, "least": 0.01, "gain": 0.5, "breadth": 0.5, "reaction": "100ms" }),
+        &[(1, 1), (2, 2)],
+    );
+    data(&mut bench, 0, 2, OPEN, 0);
+    assert!(near(&bench.shares(), [0.5, 0.5]), "there is nothing to compare it to");
+    data(&mut bench, 10, 1, 1000, 1000);
+    rested(&mut bench);
+    data(&mut bench, 50, 2, OPEN, 0);
+    let (first, second) = (libm::exp(-0.25 / 3.0), libm::exp(0.25 / 3.0));
+    let shares = bench.shares();
+    assert!((shares[0] - first / (first + second)).abs() < 1e-9, "{shares:?}");
+    // Its link is full now: 3000 to 1000, the latter told within the last second.
+    data(&mut bench, 60, 2, 3000, 3000);
+    assert!((bench.shares()[1] / bench.shares()[0] - 3.0 * second / first).abs() < 1e-6, "{:?}", bench.shares());
 }

@@ -50,8 +50,11 @@ impl Display for Place {
 pub struct FaceSpec {
     /// Where it leads.
     pub uri: FaceUri,
-    /// The rate at which it is sent on; none as fast as the kernel takes.
+    /// The rate at which it is sent on; none as fast as the kernel takes, or as is learned.
     pub rate: Option<Rate>,
+    /// Whether the rate is learned by link reliability on UDP where none is stated; without a word if the scheme's meter
+    /// works with rates (`weir`).
+    pub learn_rate: Option<bool>,
     /// The rate at which the neighbour sends back, for shapers and meters; the rate by default.
     pub return_rate: Option<Rate>,
     /// What may wait where there is a rate.
@@ -70,6 +73,8 @@ pub struct FaceSpec {
     pub at: Place,
 }
 
+/// The meter that works with rates of links.
+const WITH_RATES: &str = "weir";
 /// What may wait on a face if nothing is said.
 pub(super) const DEFAULT_QUEUE: Limit = Limit::Bytes(Bytes::new(1 << 20));
 
@@ -79,6 +84,7 @@ impl FaceSpec {
         FaceSpec {
             uri,
             rate: None,
+            learn_rate: None,
             return_rate: None,
             queue: DEFAULT_QUEUE,
             trust: true,
@@ -87,6 +93,25 @@ impl FaceSpec {
             mark_losses: Params::default().mark_above,
             marker: None,
             at: Place::default(),
+        }
+    }
+}
+
+impl FaceSpec {
+    /// Whether its rate is learned under a scheme with this meter: on UDP, from what link reliability hears.
+    pub fn learns_rate(&self, meter: &str) -> bool {
+        let may = self.rate.is_none() && self.reliability && matches!(self.uri, FaceUri::Udp(..));
+        may && self.learn_rate.unwrap_or(meter == WITH_RATES)
+    }
+
+    /// Why it cannot learn its rate as it is told to.
+    pub(super) fn cannot_learn(&self) -> Option<&'static str> {
+        match self {
+            _ if self.learn_rate != Some(true) => None,
+            FaceSpec { rate: Some(_), .. } => Some("it has a `rate`, which is not learned: delete it, or `learn-rate`"),
+            FaceSpec { reliability: false, .. } => Some("link reliability tells it: delete `reliability = false`"),
+            FaceSpec { uri: FaceUri::Udp(..), .. } => None,
+            _ => Some("only on UDP can a rate be learned: delete `learn-rate`"),
         }
     }
 }

@@ -94,6 +94,24 @@ fn combinations_that_have_no_effect_are_rejected() {
     let complete = |text: String| Config::read("fwd.toml", &text).unwrap().complete().map_err(|e| e.to_string());
     let error = complete(GOOD.replace("rate = \"100Mbps\"\n", "")).unwrap_err();
     assert!(error.starts_with("fwd.toml:8: face udp4://192.0.2.1:6363: nothing waits"), "{error}");
+    // One that learns its rate has a queue.
+    let weir = GOOD.replace("rate = \"100Mbps\"\n", "").replace("reliability = false\n", "");
+    let weir = weir.replacen("scheme = ", "scheme = \"weir\" # ", 1);
+    assert_eq!(complete(weir.clone()), Ok(()));
+    let told = |line: &str, uri: &str| {
+        let text = weir.replacen("uri = \"udp4://192.0.2.1:6363\"\n", &format!("uri = \"{uri}\"\n{line}\n"), 1);
+        complete(text.replace("to = \"udp4://192.0.2.1:6363\"", &format!("to = \"{uri}\""))).unwrap_err()
+    };
+    let (udp, tcp) = ("udp4://192.0.2.1:6363", "tcp4://192.0.2.1:6363");
+    for (line, uri, why) in [
+        ("learn-rate = true\nrate = \"1Mbps\"", udp, "it has a `rate`"),
+        ("learn-rate = true\nreliability = false", udp, "link reliability tells it"),
+        ("learn-rate = true", tcp, "only on UDP"),
+        ("learn-rate = false", udp, "nothing waits"),
+    ] {
+        let error = told(line, uri);
+        assert!(error.starts_with("fwd.toml:8: face ") && error.contains(why), "{error}");
+    }
     // A flag may give the rate.
     let mut config = Config::read("fwd.toml", &GOOD.replace("rate = \"100Mbps\"\n", "")).unwrap();
     config.face("udp4://192.0.2.1:6363".parse().unwrap()).rate = Some(Rate::from_mbps(1.0));

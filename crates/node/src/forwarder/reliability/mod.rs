@@ -28,7 +28,9 @@ mod tests;
 
 use super::emit::Frames;
 use ndnweir_core::ids::NameId;
-use ndnweir_core::units::{Duration, Time};
+#[cfg(doc)]
+use ndnweir_core::shared::learned_rate::Arrival;
+use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use ndnweir_wire::lp::{FragmentError, Fragmenter};
 use ndnweir_wire::{LpHeader, LpPacketView};
 use received::Received;
@@ -38,6 +40,11 @@ use std::collections::VecDeque;
 
 /// Bytes of a TxSequence or Ack field: TLV-TYPE 3, TLV-LENGTH 1, number 8.
 pub(super) const FIELD: usize = 12;
+/// Header field of a frame with acks: when that of the last arrived, and how many had by then, see [`Arrival`]; four bytes
+/// each. Ours.
+const ARRIVED: u32 = 940;
+/// Bytes of it.
+const ARRIVED_FIELD: usize = 12;
 /// Bytes that TLV headers may grow by when fields are added.
 pub(super) const GROWTH: usize = 4;
 /// The most bytes of an idle packet's header.
@@ -73,6 +80,10 @@ pub struct Params {
     pub ask_every: Duration,
     /// Share of frames lost, averaged over 512, above which a link-retransmitted Data is marked; 1 marks none. Ours.
     pub mark_above: f64,
+    /// Whether the rate of the link is learned from acks, where nobody states it.
+    pub learns_rate: bool,
+    /// What the link below adds to a frame.
+    pub framing: Bytes,
 }
 
 impl Default for Params {
@@ -84,6 +95,8 @@ impl Default for Params {
             least_timeout: Duration::from_millis(200),
             ask_every: Duration::from_millis(1000),
             mark_above: 0.03,
+            learns_rate: false,
+            framing: Bytes::ZERO,
         }
     }
 }
@@ -158,7 +171,7 @@ impl ReliableLink {
             ask_from: Time::ZERO,
             free_from: Time::ZERO,
             sent: Sent::new(params, first),
-            received: Received::default(),
+            received: Received::new(params.learns_rate),
             late: VecDeque::new(),
             counts: Counts::default(),
         }
@@ -197,8 +210,11 @@ impl ReliableLink {
 
     /// A frame has arrived. Its acks are read, and it will be acknowledged. A duplicate is discarded.
     pub fn receive(&mut self, now: Time, view: &LpPacketView<'_>) -> ReceivedFrame {
-        for ack in view.acks() {
-            let expected = self.sent.acknowledge(now, ack);
+        let told = view.extra(ARRIVED).and_then(received::arrival);
+        let mut acks = view.acks().peekable();
+        while let Some(ack) = acks.next() {
+            let arrival = told.filter(|_| acks.peek().is_none());
+            let expected = self.sent.acknowledge(now, ack, arrival);
             self.acknowledged |= expected;
             self.counts.strays += u64::from(!expected);
         }
@@ -231,7 +247,9 @@ impl ReliableLink {
             let key = self.sent.insert(header, packet, cut, about);
             for index in 0..cut.count() {
                 if let Some((header, part)) = self.sent.transmit(now, key, index) {
+                    let before = frames.bytes.len();
                     self.received.encode(header, Some(part), fragmenter.mtu(), frames);
+                    self.leaves(now, frames.bytes.len() - before, true);
                 }
             }
             return Ok(());
@@ -269,7 +287,9 @@ impl ReliableLink {
                 header.congestion_mark = header.congestion_mark.max(Some(1));
                 self.counts.marks += 1;
             }
+            let before = frames.bytes.len();
             self.received.encode(header, Some(part), mtu, frames);
+            self.leaves(now, frames.bytes.len() - before, true);
             if let FrameContent::Interest(name) = about {
                 if self.late.len() == MAX_LATE {
                     self.late.pop_front();
@@ -279,10 +299,27 @@ impl ReliableLink {
             return Some(LinkFrame::LinkRetransmission);
         }
         if self.received.due(mtu) <= now {
+            let before = frames.bytes.len();
             self.received.encode(LpHeader::default(), None, mtu, frames);
+            self.leaves(now, frames.bytes.len() - before, false);
             return Some(LinkFrame::Idle);
         }
         None
+    }
+
+    /// A frame of so many bytes leaves.
+    fn leaves(&mut self, now: Time, bytes: usize, numbered: bool) {
+        self.sent.leaves(now, Bytes::new(bytes as u64) + self.params.framing, numbered);
+    }
+
+    /// Whether the rate of the link is learned from the neighbour's acks.
+    pub fn learns_rate(&self) -> bool {
+        self.acknowledged && self.sent.learns_rate()
+    }
+
+    /// The rate of the link, once it is learned.
+    pub fn learned_rate(&self) -> Option<Rate> {
+        self.sent.rate().filter(|_| self.acknowledged)
     }
 
     /// Whether an Interest for this name was sent again; each is reported once.

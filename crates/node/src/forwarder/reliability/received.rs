@@ -1,6 +1,7 @@
 //! What has arrived and is to be acknowledged.
 
-use super::{FIELD, Frames, GROWTH, IDLE_HEAD};
+use super::{ARRIVED, ARRIVED_FIELD, FIELD, Frames, GROWTH, IDLE_HEAD};
+use ndnweir_core::shared::learned_rate::Arrival;
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_wire::LpHeader;
 use ndnweir_wire::lp::types::FRAGMENT;
@@ -35,6 +36,9 @@ struct Greatest {
 #[derive(Debug, Default)]
 pub(super) struct Received {
     acks: VecDeque<u64>,
+    /// Whether the neighbour is told of arrivals; that of the newest ack.
+    tells: bool,
+    arrival: Arrival,
     /// Acks that have left once and may leave again with a frame that has room.
     repeats: VecDeque<u64>,
     /// For this many frames acks are sent twice: some were lost, so that the neighbour has retransmitted frames
@@ -48,12 +52,23 @@ pub(super) struct Received {
     duplicates: u64,
 }
 
+/// What a neighbour says of an arrival.
+pub(super) fn arrival(value: &[u8]) -> Option<Arrival> {
+    let told = u64::from_be_bytes(value.try_into().ok()?);
+    Some(Arrival { time: (told >> 32) as u32, count: told as u32 })
+}
+
 /// By how much `number` is ahead of `of`; numbers wrap.
 fn ahead(number: u64, of: u64) -> i64 {
     number.wrapping_sub(of) as i64
 }
 
 impl Received {
+    /// `tells`: whether the neighbour is told when frames arrive.
+    pub(super) fn new(tells: bool) -> Received {
+        Received { tells, ..Received::default() }
+    }
+
     pub(super) fn duplicates(&self) -> u64 {
         self.duplicates
     }
@@ -74,6 +89,7 @@ impl Received {
             self.acks.pop_front();
         }
         self.acks.push_back(number);
+        self.arrival = Arrival { time: (now.nanos() / 1000) as u32, count: self.arrival.count.wrapping_add(1) };
         self.due.get_or_insert(now + idle_ack);
         // Without a Sequence a repetition cannot be detected; such frames are not sent again.
         let Some(sequence) = sequence else { return ReceivedFrame::default() };
@@ -129,7 +145,7 @@ impl Received {
 
     /// When acks must leave without a packet: immediately if they fill a frame.
     pub(super) fn due(&self, mtu: usize) -> Time {
-        let fit = mtu.saturating_sub(IDLE_HEAD) / FIELD;
+        let fit = mtu.saturating_sub(IDLE_HEAD + if self.tells { ARRIVED_FIELD } else { 0 }) / FIELD;
         match self.due {
             Some(_) if fit == 0 => Time::NEVER,
             Some(_) if self.acks.len() >= fit => Time::ZERO,
@@ -144,12 +160,19 @@ impl Received {
                 Some(part) => header.encode(None).len() + GROWTH + tlv::element_len(FRAGMENT, part.len()),
                 None => IDLE_HEAD,
             };
-            let room = mtu.saturating_sub(length) / FIELD;
+            let told = if self.tells { ARRIVED_FIELD } else { 0 };
+            let room = mtu.saturating_sub(length + told) / FIELD;
             let fit = room.min(self.acks.len());
             // Late ones come first, since acks of later frames would make the neighbour treat theirs as lost.
             let again = (room - fit).min(self.repeats.len());
             header.acks.extend(self.repeats.drain(..again));
             header.acks.extend(self.acks.drain(..fit));
+            if self.tells && fit > 0 && self.acks.is_empty() {
+                // The type is one that may be set.
+                let Arrival { time, count } = self.arrival;
+                let told = u64::from(time) << 32 | u64::from(count);
+                let _ = header.set_extra(ARRIVED, &told.to_be_bytes());
+            }
             if self.repeating > 0 {
                 self.repeats.extend(&header.acks[again..]);
                 self.repeats.drain(..self.repeats.len().saturating_sub(MAX_ACKS));

@@ -2,8 +2,9 @@
 
 use super::{Counts, FrameContent, Params};
 use ndnweir_core::consumer::{Estimator, Timer};
+use ndnweir_core::shared::learned_rate::{Arrival, Frame, LearnedRate};
 use ndnweir_core::shared::rtt::RttEstimator;
-use ndnweir_core::units::{Duration, Time};
+use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use ndnweir_wire::LpHeader;
 use ndnweir_wire::lp::Cut;
 use std::collections::VecDeque;
@@ -44,6 +45,8 @@ struct SentFragment {
 struct Transmission {
     at: Time,
     part: SentFragment,
+    /// Bits that had been sent before, see [`LearnedRate::sent`].
+    before: u64,
     /// Acks for greater TxSequences.
     overtaken: u8,
 }
@@ -83,6 +86,8 @@ pub(super) struct Sent {
     silent: u8,
     loss: f64,
     counts: Counts,
+    /// The rate of the link, where it is to be learned.
+    learned: Option<Box<LearnedRate>>,
 }
 
 impl Sent {
@@ -109,6 +114,7 @@ impl Sent {
             silent: 0,
             loss: 0.0,
             counts: Counts::default(),
+            learned: params.learns_rate.then(Box::default),
         }
     }
 
@@ -162,12 +168,35 @@ impl Sent {
         self.number(now, SentFragment { packet: key, index: index as u16, again: 0 })
     }
 
+    fn transmission(&self, now: Time, part: SentFragment) -> Option<Transmission> {
+        let before = self.learned.as_ref().map_or(0, |learned| learned.sent());
+        Some(Transmission { at: now, part, before, overtaken: 0 })
+    }
+
+    /// A frame of so many bytes on the wire leaves, the last that was given a TxSequence if it has one.
+    pub(super) fn leaves(&mut self, now: Time, bytes: Bytes, numbered: bool) {
+        if let Some(learned) = &mut self.learned {
+            let others = self.ring.len() - usize::from(numbered);
+            learned.on_sent(now, bytes.bits(), others == 0);
+        }
+    }
+
+    /// Whether the neighbour says what it takes to learn the rate of the link.
+    pub(super) fn learns_rate(&self) -> bool {
+        self.learned.as_ref().is_some_and(|learned| learned.is_told())
+    }
+
+    /// The rate of the link, once it is learned.
+    pub(super) fn rate(&self) -> Option<Rate> {
+        self.learned.as_ref()?.rate()
+    }
+
     /// Gives a transmission the next TxSequence.
     fn number(&mut self, now: Time, part: SentFragment) -> Option<(LpHeader, &[u8])> {
-        let number = self.next();
+        let (number, transmission) = (self.next(), self.transmission(now, part));
         let entry = self.packets.get_mut(part.packet as usize)?.as_mut()?;
         *entry.places.get_mut(usize::from(part.index))? = FragmentState::InFlight(number);
-        self.ring.push_back(Some(Transmission { at: now, part, overtaken: 0 }));
+        self.ring.push_back(transmission);
         let index = usize::from(part.index);
         let header = LpHeader { tx_sequence: Some(number), ..entry.cut.header(index, &entry.header) };
         Some((header, entry.packet.get(entry.cut.range(index))?))
@@ -177,12 +206,12 @@ impl Sent {
     pub(super) fn track(&mut self, now: Time) -> u64 {
         let number = self.next();
         let part = SentFragment { packet: NONE, index: 0, again: 0 };
-        self.ring.push_back(Some(Transmission { at: now, part, overtaken: 0 }));
+        self.ring.push_back(self.transmission(now, part));
         number
     }
 
-    /// An ack has come. Whether it is for something in flight.
-    pub(super) fn acknowledge(&mut self, now: Time, number: u64) -> bool {
+    /// An ack has come, perhaps with what the neighbour says of the arrival. Whether it is for something in flight.
+    pub(super) fn acknowledge(&mut self, now: Time, number: u64, arrival: Option<Arrival>) -> bool {
         let ahead = number.wrapping_sub(self.base);
         let Some(at) = usize::try_from(ahead).ok().filter(|at| *at < self.ring.len()) else { return false };
         let Some(transmission) = self.ring[at].take() else { return false };
@@ -190,6 +219,10 @@ impl Sent {
         self.rtt.sample(now.since(transmission.at), 0);
         self.loss -= WEIGHT * self.loss;
         self.counts.acked += 1;
+        if let Some(learned) = &mut self.learned {
+            let Transmission { at, before, .. } = transmission;
+            learned.on_ack(now, Frame { at, before, number }, arrival);
+        }
         self.settle(transmission.part);
         for earlier in 0..at {
             let Some(overtaken) = self.ring[earlier].as_mut() else { continue };

@@ -114,8 +114,8 @@ type Part = Process<Log>;
 type Round<'a> = dyn FnMut(&[usize], &mut dyn FnMut()) + 'a;
 
 impl Part {
-    /// The next event of the schedule. A process numbers its own sources, in the order of all: those of a process in a large network have
-    /// a schedule of few cache lines.
+    /// The next event of the schedule. A process numbers its own sources, in the order of all: those of a process in a
+    /// large network have a schedule of few cache lines.
     #[inline(always)]
     fn next(&self) -> Rank {
         let (due, source) = self.net.schedule.next();
