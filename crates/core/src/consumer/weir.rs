@@ -265,8 +265,7 @@ impl Weir {
 
     /// What the window comes to, in bit/s; no bound where levels hold, but after a silence.
     fn window_rate(&self) -> f64 {
-        let is_free = self.levels_hold() && self.restart.is_none();
-        if is_free || self.srtt == Duration::ZERO {
+        if (self.levels_hold() && self.restart.is_none()) || self.srtt == Duration::ZERO {
             return f64::MAX;
         }
         self.window() * 8.0 * self.sender.size() / self.srtt.secs()
@@ -297,13 +296,10 @@ impl Consumer for Weir {
         if let Some(level) = level.filter(|level| *level >= slowest) {
             self.is_partial = event.fields.get(self.slots.soft) == UNKNOWN;
             self.told = ctx.now;
-            if self.sender.rate().is_none() {
-                // Cuts before it were for queues that no level told of.
+            if self.is_open {
+                // Cuts before it were for queues that no level told of, and its part is in what links count already.
                 self.is_cut = false;
-                if self.is_open {
-                    // Its part is in what links count already.
-                    self.began.get_or_insert((Time::ZERO, self.srtt));
-                }
+                self.began.get_or_insert((Time::ZERO, self.srtt));
             }
             self.follow(level, since, ctx);
         } else if ctx.now.since(self.told) > STALE.max(self.srtt * STALE_ROUND_TRIPS) {

@@ -5,7 +5,7 @@ use super::Params;
 use crate::fields::Fields;
 use crate::ids::FaceId;
 use crate::shared::explicit::of_field;
-use crate::shared::weir::{OPEN, Slots, UNKNOWN, level_of};
+use crate::shared::weir::{OPEN, Slots, UNKNOWN};
 use crate::units::{Duration, Time};
 
 /// The part of the shares whose lowest level bounds what others count as.
@@ -173,7 +173,7 @@ impl Entry {
         if fields.get(slots.rate) == OPEN {
             return self.guess(now, face);
         }
-        let Some(least) = level_of(fields.get(slots.rate)) else { return false };
+        let Some(least) = of_field(fields.get(slots.rate)) else { return false };
         let soft = Some(fields.get(slots.soft)).filter(|soft| *soft != UNKNOWN);
         let soft = soft.and_then(of_field).unwrap_or(least);
         let level = counted(least, soft, params.breadth);
