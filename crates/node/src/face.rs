@@ -15,7 +15,8 @@ pub(crate) struct Face {
     pub(crate) egress: Egress,
     pub(crate) shaper: AnyShaper,
     pub(crate) shaper_rng: Rng,
-    /// See [`FaceView::open`].
+    /// See [`FaceView::open`]; never in a simulation.
+    #[state(skip)]
     pub(crate) open: bool,
     pub(crate) return_rate: Option<Rate>,
     /// Interests that arrived, link framing excluded; kept when the node has shapers.

@@ -93,7 +93,8 @@ pub struct Weir {
     is_cut: bool,
     /// Whether Data say that a link on their way has no level.
     is_partial: bool,
-    /// Whether Data say that routers write levels, and no link has told one yet.
+    /// Whether Data say that routers write levels, and no link has told one yet: forwarders learn rates, simulations do not.
+    #[state(skip)]
     is_open: bool,
     srtt: Duration,
     /// The least round trip.

@@ -48,9 +48,12 @@ pub(super) struct Hop {
     credit: f64,
     /// In bit/s; 0 before the first.
     pub(super) level: f64,
-    /// Whether no link of its way has told one, though all would: it has room, and its level is a guess.
+    /// Whether no link of its way has told one, though all would: it has room, and its level is a guess. Forwarders learn
+    /// rates, simulations do not.
+    #[state(skip)]
     is_open: bool,
     /// Whether it ever was.
+    #[state(skip)]
     was_open: bool,
     /// The first, as the least of its path, and when it was told.
     first: Option<(Time, f64)>,
