@@ -265,11 +265,10 @@ impl LearnedRate {
         let raised = self.rate.is_some_and(|rate| rate > self.proved);
         let overflows = self.losses.overflow(raised);
         let regular = self.line.off() <= IRREGULAR.secs();
-        let stands = queue >= QUEUE && now >= self.blind;
+        let stands = regular && queue >= QUEUE && now >= self.blind;
         let used = (self.sent - sent) as f64 / now.since(since).secs();
         let keep = match self.phase {
-            Phase::Open | Phase::Hold { .. } if stands && regular => self.full(now, queue),
-            Phase::Open | Phase::Hold { .. } if self.is_full() => self.full(now, queue),
+            Phase::Open | Phase::Hold { .. } if stands || self.is_full() => self.full(now, queue),
             Phase::Open | Phase::Hold { .. } if overflows && regular => self.full(now, Duration::ZERO),
             Phase::Open => false,
             Phase::Hold { until } => {
@@ -278,7 +277,7 @@ impl LearnedRate {
             }
             Phase::Drain { since, queue: first, part } => self.drain(now, (since, first, part), queue, least),
         };
-        self.begin(now, keep || (stands && regular));
+        self.begin(now, keep || stands);
     }
 
     /// Whether frames arrive regularly and later each, so that there is a queue, however short.

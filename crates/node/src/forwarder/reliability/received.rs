@@ -143,9 +143,14 @@ impl Received {
         ((at / 64) as usize, 1 << (at % 64))
     }
 
+    /// Bytes that a frame with acks needs to tell of an arrival.
+    fn told_bytes(&self) -> usize {
+        if self.tells { ARRIVED_FIELD } else { 0 }
+    }
+
     /// When acks must leave without a packet: immediately if they fill a frame.
     pub(super) fn due(&self, mtu: usize) -> Time {
-        let fit = mtu.saturating_sub(IDLE_HEAD + if self.tells { ARRIVED_FIELD } else { 0 }) / FIELD;
+        let fit = mtu.saturating_sub(IDLE_HEAD + self.told_bytes()) / FIELD;
         match self.due {
             Some(_) if fit == 0 => Time::NEVER,
             Some(_) if self.acks.len() >= fit => Time::ZERO,
@@ -160,8 +165,7 @@ impl Received {
                 Some(part) => header.encode(None).len() + GROWTH + tlv::element_len(FRAGMENT, part.len()),
                 None => IDLE_HEAD,
             };
-            let told = if self.tells { ARRIVED_FIELD } else { 0 };
-            let room = mtu.saturating_sub(length + told) / FIELD;
+            let room = mtu.saturating_sub(length + self.told_bytes()) / FIELD;
             let fit = room.min(self.acks.len());
             // Late ones come first, since acks of later frames would make the neighbour treat theirs as lost.
             let again = (room - fit).min(self.repeats.len());
