@@ -14,6 +14,8 @@
 //!   has changed, or others fill it. The rate is forgotten, and delays count from there.
 //! - Arrivals that are off their line by more than [`IRREGULAR`] come from no queue: delays vary.
 //! - Where more frames are lost than noise explains, a queue too short to be seen overflows: the rate is what arrived.
+//! - A neighbour that says no more when frames arrive has no rate after ten seconds. Whatever it says, the rate is
+//!   [`LEAST`] at least, so that it can be raised again.
 //! - While the rate is used to the full without a queue, it is raised, and by more each time, until a queue is seen.
 
 mod line;
@@ -64,6 +66,9 @@ const PROVED_HOLD: Duration = Duration::from_millis(2_000);
 const MOST_HOLD: Duration = Duration::from_millis(8_000);
 /// A rate proves right if the next is within this part of it.
 const SAME: f64 = 0.03;
+/// The least rate that is stated: at a lower one so few frames would leave that a false rate stood for hours, and the most.
+const LEAST: Rate = Rate::from_bps(64_000);
+const MOST: Rate = Rate::from_bps(1_000_000_000_000);
 /// After a queue that was not ours none is looked for so long; twice as long each time, up to this.
 const FIRST_PATIENCE: Duration = Duration::from_millis(500);
 const MOST_PATIENCE: Duration = Duration::from_millis(30_000);
@@ -129,6 +134,8 @@ pub struct LearnedRate {
     /// and losses count from them.
     offset: Option<(u32, u32)>,
     base: Extreme,
+    /// Since when acks tell of no arrival.
+    untold: Option<Time>,
     /// The least round trip of a frame and its ack.
     round_trip: Duration,
     interval: Interval,
@@ -162,6 +169,7 @@ impl Default for LearnedRate {
             sent: 0,
             offset: None,
             base: Extreme::least(),
+            untold: None,
             round_trip: Duration::MAX,
             interval: Interval::new(Time::ZERO, 0),
             line: Line::default(),
@@ -189,7 +197,7 @@ impl LearnedRate {
             Phase::Drain { part, .. } => 1.0 - part,
             _ => 1.0,
         };
-        self.rate.map(|rate| Rate::from_bps((rate * part) as u64))
+        self.rate.map(|rate| Rate::from_bps((rate * part) as u64).clamp(LEAST, MOST))
     }
 
     /// Bits sent so far: what a frame that leaves now has before it.
@@ -202,10 +210,13 @@ impl LearnedRate {
         self.sent = self.sent.saturating_add(bits);
         self.frame += (bits as f64 - self.frame) / 64.0;
         let (last, before) = self.together;
+        // At a low rate each frame is acknowledged before the next may leave.
+        let pace = self.rate().map_or(Duration::ZERO, |rate| Duration::from_secs_f64(before / rate.bps() as f64));
+        let pauses = idle && now.since(last) > pace.scale(1.5);
         let together = if last == now { before + bits as f64 } else { bits as f64 };
         self.together = (now, together);
         self.burst = together.max(self.burst * BURST_FADES);
-        if idle {
+        if pauses {
             // What is acknowledged over a pause tells no rate.
             self.begin(now, false);
         }
@@ -214,8 +225,15 @@ impl LearnedRate {
     /// A frame is acknowledged.
     pub fn on_ack(&mut self, now: Time, frame: Frame, arrival: Option<Arrival>) {
         self.round_trip = self.round_trip.min(now.since(frame.at));
-        if let Some(arrival) = arrival {
-            self.arrived(now, frame, arrival);
+        match arrival {
+            Some(arrival) => self.arrived(now, frame, arrival),
+            // Acks fill several frames, of which the last tells.
+            None if self.rate.is_some() && now.since(*self.untold.get_or_insert(now)) > BASE => {
+                let LearnedRate { sent, frame, .. } = *self;
+                *self = LearnedRate { sent, frame, ..LearnedRate::default() };
+                self.begin(now, false);
+            }
+            None => {}
         }
         let long = INTERVAL.max(self.round_trip.scale(0.25));
         if self.interval.timed >= FRAMES && now.since(self.interval.since) >= long {
@@ -224,6 +242,7 @@ impl LearnedRate {
     }
 
     fn arrived(&mut self, now: Time, frame: Frame, arrival: Arrival) {
+        self.untold = None;
         let passed = arrival.time.wrapping_sub((frame.at.nanos() / 1000) as u32);
         let missing = (frame.number as u32).wrapping_sub(arrival.count);
         let (offset, none) = *self.offset.get_or_insert((passed, missing));
@@ -305,7 +324,8 @@ impl LearnedRate {
 
     /// The rate of the link while a queue stands, in bit/s; what noise takes was carried too.
     fn slope(&self) -> Option<f64> {
-        self.line.slope(FRAMES).map(|slope| slope / (1.0 - self.losses.noise()))
+        let slope = self.line.slope(FRAMES)? / (1.0 - self.losses.noise());
+        Some(slope.clamp(LEAST.bps() as f64, MOST.bps() as f64))
     }
 
     fn raise(&mut self, now: Time, until: Time, used: f64) {

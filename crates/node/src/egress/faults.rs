@@ -4,7 +4,7 @@ use super::{Egress, Left, transmission_time, work_of};
 use crate::counters::DropCause;
 use crate::outbox::Outbox;
 use ndnweir_core::ctx::{Ctx, Trace};
-use ndnweir_core::queue::{Discipline, Marker};
+use ndnweir_core::queue::{Discipline, Limit, Marker};
 use ndnweir_core::registry::{AnyDiscipline, AnyMarker};
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 
@@ -53,6 +53,12 @@ impl Egress {
         }
         self.busy_until = at;
         self.advance(now, out, trace);
+    }
+
+    /// Changes how much may wait.
+    pub(crate) fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+        self.derive();
     }
 
     /// Takes the face down (its queue is lost) or up. Returns how many of the packets handed out last never left

@@ -1,7 +1,7 @@
 //! Faces of a forwarder: their link layer, and numbers that are not used again too soon.
 
-use super::Forwarder;
 use super::reliability::{self, Counts, Params, Reliability, ReliableLink};
+use super::{Forwarder, queues};
 use crate::config::FaceConfig;
 use crate::counters::FaceCounters;
 use crate::error::FaceError;
@@ -10,6 +10,7 @@ use crate::shares::FaceClass;
 use ndnweir_core::component::{Env, FamilyParams};
 use ndnweir_core::fields::FieldLayout;
 use ndnweir_core::ids::FaceId;
+use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::{AnyMarker, MarkerParams};
 use ndnweir_core::units::{Bytes, Duration, Rate, Time};
 use ndnweir_wire::lp::{Fragmenter, Reassembler};
@@ -110,6 +111,9 @@ pub(super) struct Face {
     /// The rate that its link has learned, and whether it still has to learn one.
     learned: Option<Rate>,
     open: bool,
+    /// The limit of its queue as configured, and of an on-demand peer with a learned rate the bytes that it has.
+    queue: Limit,
+    granted: Option<usize>,
     /// Link retransmissions losses.
     pub(super) link: Option<Box<ReliableLink>>,
     /// Made when the first fragment arrives.
@@ -161,6 +165,8 @@ impl Face {
             params,
             learned: None,
             open: false,
+            queue: options.node.limit,
+            granted: None,
             link: (options.mtu.is_some() && options.reliability != Reliability::Off)
                 .then(|| Box::new(ReliableLink::new(params, options.reliability, first_transmission))),
             reassembler: None,
@@ -211,6 +217,8 @@ impl Forwarder {
             self.fragments.reclass(face.class, class, face.reassembler.as_deref());
             face.class = class;
             self.node.share_face(id, class, face.group);
+            let rate = face.learned;
+            self.with_room(id, rate);
         }
     }
 
@@ -253,6 +261,8 @@ impl Forwarder {
         let Some(face) = self.faces.get_mut(id.index()).filter(|face| face.params.learns_rate) else { return };
         let rate = face.link.as_ref().and_then(|link| link.learned_rate());
         let open = rate.is_none() && face.link.as_ref().is_some_and(|link| link.learns_rate());
+        let rate = if (rate, open) == (face.learned, face.open) { rate } else { self.with_room(id, rate) };
+        let Some(face) = self.faces.get_mut(id.index()) else { return };
         if (rate, open) == (face.learned, face.open) {
             return;
         }
@@ -263,6 +273,21 @@ impl Forwarder {
             self.node.set_rate(now, id, rate, &mut Vec::new());
             self.account();
         }
+    }
+
+    /// The rate at which a face is to send, with room for its queue; none if an on-demand peer can have no queue.
+    fn with_room(&mut self, id: FaceId, rate: Option<Rate>) -> Option<Rate> {
+        let face = self.faces.get_mut(id.index())?;
+        if face.class != FaceClass::OnDemand || rate.is_none() {
+            self.queues.give_back(face.granted.take().unwrap_or(0));
+            self.node.set_limit(id, face.queue);
+            return rate;
+        }
+        if face.granted.is_none() {
+            face.granted = Some(self.queues.take(face.queue)?);
+        }
+        self.node.set_limit(id, queues::limit(face.queue, face.granted.unwrap_or(0)));
+        rate
     }
 
     /// The rate that a face's link has learned.

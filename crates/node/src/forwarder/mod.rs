@@ -29,6 +29,7 @@ mod hints;
 mod links;
 mod names;
 mod payloads;
+mod queues;
 mod receive;
 pub mod reliability;
 mod reserved;
@@ -187,6 +188,7 @@ pub struct Forwarder {
     link_timers: links::Timers,
     /// Bytes of packets that wait for acks, of all faces.
     unacknowledged: links::Unacknowledged,
+    queues: queues::Queues,
     /// Working memory.
     answered: Vec<NameId>,
 }
@@ -239,6 +241,7 @@ impl Forwarder {
             counters: ForwarderCounters::default(),
             link_timers: links::Timers::default(),
             unacknowledged: links::Unacknowledged::new(memory),
+            queues: queues::Queues::new(memory),
             answered: Vec::new(),
         })
     }

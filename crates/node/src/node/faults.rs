@@ -6,6 +6,7 @@ use super::Node;
 use super::extras::Extras;
 use ndnweir_core::ids::FaceId;
 use ndnweir_core::meter::Meter;
+use ndnweir_core::queue::Limit;
 use ndnweir_core::registry::{AnyDiscipline, AnyMarker, AnyMeter, AnyShaper, AnyStrategy};
 use ndnweir_core::shaper::Shaper;
 use ndnweir_core::units::{Rate, Time};
@@ -19,6 +20,13 @@ impl Node {
         found.egress.set_rate(now, rate, departures, &mut self.out, &mut self.trace);
         let due = found.egress.due();
         self.note_due(face, due);
+    }
+
+    /// Changes how much may wait at a face that has a rate; what waits already stays.
+    pub fn set_limit(&mut self, face: FaceId, limit: Limit) {
+        if let Some(found) = self.faces.get_mut(face.index()) {
+            found.egress.set_limit(limit);
+        }
     }
 
     /// Sets whether the face's rate is learned, and nothing has shown that it bounds what is sent; see

@@ -5,6 +5,7 @@ mod attacks;
 mod bench;
 mod bounds;
 mod hints;
+mod lies;
 mod link_retransmissions;
 mod links;
 mod random;

@@ -38,6 +38,9 @@ struct Link {
     now: Time,
     /// The longest wait of late.
     longest: Duration,
+    /// By how much the neighbour's clock runs too fast, and whether it says when frames come.
+    lie: f64,
+    tells: bool,
 }
 
 impl Link {
@@ -59,6 +62,8 @@ impl Link {
             outstanding: 0,
             now: Time::ZERO,
             longest: Duration::ZERO,
+            lie: 1.0,
+            tells: true,
         }
     }
 
@@ -80,7 +85,9 @@ impl Link {
         let late = self.jitter.scale(self.rng.unit());
         self.last = self.last.max(self.free + self.delay + late);
         self.count += 1;
-        let clock = (CLOCK + self.last.nanos() / 1000) as u32;
+        // A lie begins again each half second, before it is taken for another clock.
+        let since = (self.last.nanos() / 1000) % 500_000;
+        let clock = (CLOCK + self.last.nanos() / 1000 + (since as f64 * (self.lie - 1.0)) as u64) as u32;
         self.acks.push_back((self.last + self.delay, frame, Arrival { time: clock, count: self.count }));
         self.outstanding += 1;
     }
@@ -94,7 +101,7 @@ impl Link {
             self.now = next.min(self.acks.front().map_or(Time::NEVER, |ack| ack.0));
             while let Some((_, frame, arrival)) = self.acks.pop_front_if(|ack| ack.0 <= self.now) {
                 self.outstanding -= 1;
-                self.learned.on_ack(self.now, frame, Some(arrival));
+                self.learned.on_ack(self.now, frame, self.tells.then_some(arrival));
             }
             if next <= self.now {
                 self.leave();
@@ -233,6 +240,28 @@ fn a_neighbour_that_begins_again_is_measured_anew() {
     assert!(!arrive(4, 900_002_000, 1 << 31));
 }
 
+#[test]
+fn a_neighbour_that_lied_gets_the_rate_of_its_link_again_within_a_minute_of_its_last_lie() {
+    for lie in [2.0, 10.0, 100.0] {
+        let mut link = Link::new(100.0);
+        link.run(3.0, |stated| stated.unwrap_or(130e6));
+        link.lie = lie;
+        link.run(20.0, |stated| stated.unwrap_or(130e6));
+        assert!(link.learned.rate().is_none_or(|rate| rate >= LEAST), "{lie}");
+        link.lie = 1.0;
+        is_about(link.run(60.0, |stated| stated.unwrap_or(130e6)), 100.0, 0.1);
+    }
+}
+
+#[test]
+fn a_neighbour_that_says_no_more_when_frames_come_has_no_rate_after_ten_seconds() {
+    let mut link = Link::new(10.0);
+    is_about(link.run(5.0, all), 10.0, 0.21);
+    link.tells = false;
+    assert!(link.run(8.0, all).is_some());
+    assert_eq!((link.run(4.0, all), link.learned.is_told()), (None, false));
+}
+
 proptest! {
     #[test]
     fn whatever_a_neighbour_says_the_rate_is_a_number_of_bits(
@@ -246,7 +275,7 @@ proptest! {
             now += Duration::from_millis(wait);
             let near = Arrival { time: (now.nanos() / 1000) as u32 + time % 5000, count: number as u32 };
             learned.on_ack(now, frame, Some(if honest { near } else { Arrival { time, count } }));
-            prop_assert!(learned.rate().is_none_or(|rate| rate.bps() < u64::MAX / 2));
+            prop_assert!(learned.rate().is_none_or(|rate| (LEAST..=MOST).contains(&rate)));
         }
     }
 }

@@ -126,16 +126,25 @@ impl Received {
             if frames.unsigned_abs() >= WINDOW {
                 self.seen.fill(0);
             } else {
-                for skipped in 1..=frames {
-                    let (word, bit) = Received::place(greatest.wrapping_add(skipped.unsigned_abs()));
-                    self.seen[word] &= !bit;
-                }
+                self.forget(greatest.wrapping_add(1), frames);
             }
         }
         let (word, bit) = Received::place(sequence);
         let known = self.seen[word] & bit != 0;
         self.seen[word] |= bit;
         known
+    }
+
+    /// Forgets so many Sequences, whole words at a time: a neighbour may skip thousands with every frame.
+    fn forget(&mut self, mut first: u64, count: i64) {
+        let mut left = u64::try_from(count).unwrap_or(0);
+        while left > 0 {
+            let (word, _) = Received::place(first);
+            let bits = left.min(64 - first % 64);
+            self.seen[word] &= !((u64::MAX >> (64 - bits)) << (first % 64));
+            first = first.wrapping_add(bits);
+            left -= bits;
+        }
     }
 
     fn place(sequence: u64) -> (usize, u64) {

@@ -555,3 +555,18 @@ fn a_link_whose_neighbour_falls_silent_has_no_learned_rate_any_more() {
     link.abandon_all(ms(2000));
     assert_eq!((link.learned_rate(), link.learns_rate()), (None, false));
 }
+
+#[test]
+fn sequences_that_a_neighbour_skips_are_forgotten_however_many_they_are() {
+    let (mut received, mut model) = (Received::new(false), std::collections::BTreeSet::new());
+    let mut greatest = u64::MAX - 20_000;
+    for step in [1, 1, 2, 63, 64, 65, 128, 1, 4000, 8190, 8191, 1, 100, 7, 8191, 3] {
+        greatest = greatest.wrapping_add(step);
+        for back in [0, 1, 63, 64, 200, 8000] {
+            let sequence = greatest.wrapping_sub(back);
+            let known = !model.insert(sequence);
+            let found = received.arrive(ms(0), Some(sequence), 0, Duration::ZERO).duplicate;
+            assert_eq!(found, known, "{back} behind after {step}");
+        }
+    }
+}
