@@ -27,7 +27,24 @@ pub fn say_error(what: &str) {
         ColorChoice::Never => "error:",
         _ => "\x1b[1;31merror:\x1b[0m",
     };
-    write(&format!("{label} {}", plain::lines(what)));
+    write(&format!("{label} {}", plain::lines(&shortened(what))));
+}
+
+/// What a file says in one word can be as long as the file: long lines lose their middle. The place is at the beginning,
+/// the remedy at the end.
+fn shortened(what: &str) -> String {
+    const BEGINNING: usize = 1500;
+    const END: usize = 500;
+    let line = |line: &str| {
+        let count = line.chars().count();
+        if count <= BEGINNING + END {
+            return line.to_owned();
+        }
+        let beginning: String = line.chars().take(BEGINNING).collect();
+        let end: String = line.chars().skip(count - END).collect();
+        format!("{beginning} … [{} characters] … {end}", count - BEGINNING - END)
+    };
+    what.split('\n').map(line).collect::<Vec<String>>().join("\n")
 }
 
 /// Writes a line on standard error; a terminal obeys nothing in it.
@@ -40,4 +57,17 @@ pub fn say(line: impl std::fmt::Display) {
 /// about goes on.
 fn write(line: &str) {
     let _ = stderr().write_all(format!("{line}\n").as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_that_repeats_a_huge_word_keeps_its_place_and_its_remedy() {
+        let said = shortened(&format!("a.csv: line 7: \"{}\" is no number; restore the file\nb", "x".repeat(100_000)));
+        assert!(said.starts_with("a.csv: line 7: \"xx") && said.ends_with("restore the file\nb"));
+        assert!(said.len() < 2100, "{}", said.len());
+        assert_eq!(shortened("a\n"), "a\n");
+    }
 }

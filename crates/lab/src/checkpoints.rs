@@ -262,7 +262,12 @@ impl Place<'_> {
         fs::create_dir_all(folder).map_err(io_error(folder, WRITING))?;
         let new = sibling(&self.path, "new");
         let write = || {
-            let mut file = File::create(&new)?;
+            // Of a command that was killed, or a link that someone else has put there, which is not followed.
+            match fs::remove_file(&new) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            let mut file = File::create_new(&new)?;
             let mut hash = Sha256::new();
             for part in [head, content] {
                 hash.update(part);

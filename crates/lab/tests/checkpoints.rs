@@ -217,6 +217,26 @@ fn runs_go_on_where_nothing_can_be_written_and_say_so() {
     assert!(kept.problems().iter().any(|problem| problem.contains("check that the folder is writable")));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_in_the_place_of_a_checkpoint_is_replaced_and_what_it_leads_to_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let (kept, victim) = (folder.path().join("kept"), folder.path().join("victim"));
+    fs::create_dir(&kept).unwrap();
+    fs::write(&victim, "mine").unwrap();
+    let name = format!(".cubic-1.checkpoint.new-{}", std::process::id());
+    for name in ["cubic-1.checkpoint", "cubic-2.checkpoint", &name] {
+        std::os::unix::fs::symlink(&victim, kept.join(name)).unwrap();
+    }
+    let files = Checkpoints::new(kept.clone(), Duration::from_secs(3600), "1.0 x".into(), false);
+    experiment(&[]).run_kept(&Silent, &AtomicBool::new(false), Some(&files), 0).unwrap();
+    assert!(files.problems().is_empty());
+    assert_eq!(fs::read(&victim).unwrap(), b"mine");
+    assert!(fs::symlink_metadata(kept.join("cubic-1.checkpoint")).unwrap().is_file());
+    files.clear().unwrap();
+    assert!(victim.exists() && !kept.exists());
+}
+
 #[test]
 fn players_resume_on_demand_live_and_from_a_catalogue() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../judge/scenarios/player.toml");

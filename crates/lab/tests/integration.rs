@@ -9,6 +9,7 @@ mod flows;
 mod foreign_queue;
 mod loops;
 mod losses;
+mod made_up;
 mod ndnsieve;
 mod optimum_ceilings;
 mod order;

@@ -62,6 +62,11 @@ impl ContentStore {
         }
     }
 
+    /// Whether a search in it ends.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.index.is_sound()
+    }
+
     /// Changes the hash function; the store must be empty.
     pub(crate) fn set_hash(&mut self, hash: NumberHash) {
         self.index.set_hash(hash);

@@ -94,6 +94,13 @@ impl Index {
         self.len
     }
 
+    /// Whether a search comes to its end, and it does not grow without need: a state that was read may be one that somebody
+    /// made up.
+    pub(crate) fn is_sound(&self) -> bool {
+        let taken = self.words.iter().filter(|word| **word != 0).count();
+        self.words.len().is_power_of_two() && taken == self.len && self.len * 2 <= self.words.len()
+    }
+
     fn mask(&self) -> usize {
         self.words.len() - 1
     }

@@ -547,6 +547,11 @@ impl Pit {
         self.wheel.pop(&mut self.entries, now)
     }
 
+    /// Whether its lists and its index lead nowhere but to their end, see [`Wheel::is_sound`].
+    pub(crate) fn is_sound(&mut self) -> bool {
+        self.index.is_sound() && self.wheel.is_sound(&mut self.entries)
+    }
+
     /// Bytes of memory it uses.
     pub(crate) fn memory(&self) -> usize {
         let spilled = |spill: &Spill| {

@@ -182,6 +182,45 @@ impl Wheel {
         *self = Wheel { elapsed: self.elapsed, ..Wheel::new() };
     }
 
+    /// Whether every timer that is set is in the list of its deadline, and in no other, so that [`Wheel::pop`] ends: a state
+    /// that was read may be one that somebody made up.
+    pub(crate) fn is_sound<T: Timed>(&self, timers: &mut [T]) -> bool {
+        if !self.lists.len().is_multiple_of(SLOTS) || self.lists.len() > LEVELS * SLOTS {
+            return false;
+        }
+        let (mut occupied, mut levels, mut walked) = ([0; LEVELS], 0, 0);
+        for (place, list) in self.lists.iter().enumerate() {
+            let end = END | place as u32;
+            let (mut before, mut id) = (end, list.first);
+            if id == UNSET {
+                if list.last != UNSET {
+                    return false;
+                }
+                continue;
+            }
+            occupied[place / SLOTS] |= 1 << (place % SLOTS);
+            levels |= 1 << (place / SLOTS);
+            // Each knows the one before it, so there is no way back to one that was seen.
+            while id != end {
+                let Some(timer) = timers.get_mut(id as usize).map(Timed::timer) else { return false };
+                if timer.prev != before || timer.at < self.elapsed || self.place(timer.at) != place {
+                    return false;
+                }
+                (before, id) = (id, timer.next);
+                walked += 1;
+            }
+            if list.last != before {
+                return false;
+            }
+        }
+        let set = timers.iter_mut().map(Timed::timer).filter(|timer| timer.next != UNSET).count();
+        if (occupied, levels, set) != (self.occupied, self.levels, walked) {
+            return false;
+        }
+        // It would be waited for what is not there.
+        self.next == if levels == 0 { Time::NEVER } else { Time::from_nanos(self.first().1) }
+    }
+
     /// Bytes of memory it uses beside the timers.
     pub(crate) fn memory(&self) -> usize {
         self.lists.capacity() * size_of::<List>()
@@ -327,6 +366,7 @@ mod tests {
                         prop_assert!(model.values().all(|&d| d > now));
                     }
                 }
+                prop_assert!(wheel.is_sound(&mut timers));
                 let earliest = model.values().min().map_or(Time::NEVER, |&d| at(d));
                 prop_assert!(wheel.next() <= earliest);
                 prop_assert_eq!(wheel.next() == Time::NEVER, model.is_empty());

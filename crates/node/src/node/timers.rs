@@ -31,6 +31,11 @@ impl Node {
         components.max(self.woken + Duration::from_nanos(1))
     }
 
+    /// Whether the tables that were read of a kept state are such as a node has: with others it might never return.
+    pub fn is_sound(&mut self) -> bool {
+        self.pit.is_sound() && self.cs.is_sound()
+    }
+
     /// The time of [`Node::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Time) {
         if self.egress_wake <= now {

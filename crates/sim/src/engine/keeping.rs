@@ -81,6 +81,10 @@ impl Engine<'_, '_> {
         let mut from = Reader::new(state);
         let mut take = || {
             self.load(&mut from)?;
+            let mut nodes = self.process.places.iter_mut().filter_map(|place| place.node.as_mut());
+            if !nodes.all(|node| node.is_sound()) {
+                return Err(from.damaged());
+            }
             self.share_flows();
             self.process.net.sink.observer.state().map_or(Ok(()), |observer| observer.load(&mut from))?;
             self.process.net.sink.tap.as_mut().and_then(|tap| tap.state()).map_or(Ok(()), |tap| tap.load(&mut from))?;
