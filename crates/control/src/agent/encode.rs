@@ -35,6 +35,15 @@ pub(super) fn select<'a>(snapshot: &'a Snapshot, pattern: &Pattern, selection: S
     found
 }
 
+/// How many leaves a pattern stands for.
+pub(super) fn count(snapshot: &Snapshot, pattern: &Pattern, selection: Selection) -> usize {
+    let mut count = 0;
+    pattern.find(&snapshot.tree, &mut |path, node, schema| {
+        leaves(node, schema, selection, &mut path.to_vec(), &mut |_, _| count += 1);
+    });
+    count
+}
+
 /// Whether the values below are reported together: states, and the next hops of a prefix, whose costs change together.
 fn is_home(step: &Step) -> bool {
     matches!(step.name, "state" | "config" | "entry")

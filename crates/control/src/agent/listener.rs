@@ -2,6 +2,7 @@
 
 use super::Settings;
 use super::entrance;
+use super::room::{Bounded, Room};
 use super::service::Service;
 use crate::proto::gnmi::g_nmi_server::GNmiServer;
 use std::io;
@@ -12,8 +13,10 @@ use tonic::transport::{Certificate, Server, ServerTlsConfig};
 
 /// How long a connection may take for its handshake and the first frames after it.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Requests of a connection at a time.
+/// Requests of a connection at a time, those of subscribers among them.
 const MAX_REQUESTS: usize = 64;
+/// Of these, such as are worked on at a time; others go on in between.
+const AT_WORK: usize = 8;
 /// Bytes of the largest request.
 const MAX_REQUEST: usize = 4 << 20;
 /// For how long a connection may make no proof of life.
@@ -66,6 +69,7 @@ async fn serve(listener: TcpListener, mut server: Server, service: Service) -> R
     let (send, accepted) = tokio::sync::mpsc::channel(1);
     tokio::spawn(entrance::accept(listener, PATIENCE, send));
     let service = GNmiServer::new(service).max_decoding_message_size(MAX_REQUEST);
+    let service = Bounded { service, room: Room::new() };
     let accepted = tokio_stream::wrappers::ReceiverStream::new(accepted);
     Ok(server.add_service(service).serve_with_incoming(accepted).await?)
 }
@@ -73,7 +77,7 @@ async fn serve(listener: TcpListener, mut server: Server, service: Service) -> R
 /// Serves in a thread of its own; the address it listens on.
 pub(super) fn start(service: Service, settings: &Settings) -> Result<SocketAddr, StartError> {
     let mut server = Server::builder()
-        .concurrency_limit_per_connection(MAX_REQUESTS)
+        .concurrency_limit_per_connection(AT_WORK)
         .max_concurrent_streams(MAX_REQUESTS as u32)
         .http2_keepalive_interval(Some(KEEPALIVE))
         .http2_keepalive_timeout(Some(KEEPALIVE))

@@ -13,6 +13,7 @@ mod entrance;
 mod forwarder;
 mod listener;
 mod plan;
+mod room;
 mod service;
 mod stream;
 mod subscribe;

@@ -2,9 +2,10 @@
 
 use super::arbitration::Arbitration;
 use super::commit::{Pending, Step, step};
-use super::encode::{nanos, notifications, select, subtree};
+use super::encode::{count, nanos, notifications, select, subtree};
 use super::forwarder::Access;
 use super::plan::encoding;
+use super::room::{Account, LEAF};
 use super::stream::{Place, Responses, pair};
 use super::subscribe;
 use crate::model::path::Pattern;
@@ -73,6 +74,11 @@ fn check_extensions(all: &[Extension]) -> Answer<()> {
         Some(_) => Err(Status::unimplemented("extensions history and depth are not supported")),
         None => Ok(()),
     }
+}
+
+/// What a request and its answer may hold.
+fn account<T>(request: &Request<T>) -> Answer<Arc<Account>> {
+    request.extensions().get().cloned().ok_or_else(|| Status::internal("the request has no account"))
 }
 
 impl Service {
@@ -161,6 +167,7 @@ impl GNmi for Service {
 
     async fn get(&self, request: Request<GetRequest>) -> Answer<Response<GetResponse>> {
         self.authorise(&request)?;
+        let account = account(&request)?;
         let request = request.into_inner();
         check_extensions(&request.extension)?;
         let encoding = encoding(request.encoding, &request.use_models)?;
@@ -181,6 +188,9 @@ impl GNmi for Service {
         let snapshot = self.access.read(false).await?;
         let mut notification = Vec::new();
         for pattern in patterns {
+            account.take(LEAF * count(&snapshot, &pattern, selection))?;
+            // Other requests have their turn.
+            tokio::task::yield_now().await;
             let before = notification.len();
             if encoding == Encoding::Proto {
                 let leaves = select(&snapshot, &pattern, selection);
@@ -258,12 +268,14 @@ impl GNmi for Service {
 
     async fn subscribe(&self, request: Request<Streaming<SubscribeRequest>>) -> Answer<Response<Responses>> {
         self.authorise(&request)?;
+        let account = account(&request)?;
         let place = Place::take(&self.streams, MAX_STREAMS)?;
         let (sender, responses) = pair();
         let access = Arc::clone(&self.access);
         tokio::spawn(async move {
-            subscribe::serve(request.into_inner(), access, sender).await;
+            subscribe::serve(request.into_inner(), access, sender, &account).await;
             drop(place);
+            account.give_up_late();
         });
         Ok(Response::new(responses))
     }

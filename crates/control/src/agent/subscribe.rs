@@ -1,8 +1,9 @@
 //! A subscriber is served: once, at each poll, or as a stream of samples and changes.
 
-use super::encode::{Leaves, notifications, select};
+use super::encode::{Leaves, count, notifications, select};
 use super::forwarder::{Access, Snapshot};
 use super::plan::{SHORTEST, When, Wish, encoding, wishes};
+use super::room::{Account, LEAF};
 use super::stream::{Sender, Sent, batch};
 use crate::model::Answer;
 use crate::model::tree::{Selection, Step};
@@ -115,18 +116,35 @@ async fn first(requests: &mut Streaming<SubscribeRequest>) -> Answer<Option<Subs
 }
 
 /// Serves a subscriber until it leaves.
-pub(super) async fn serve(mut requests: Streaming<SubscribeRequest>, access: Arc<Access>, sender: Sender) {
-    if let Err(status) = run(&mut requests, &access, &sender).await {
+pub(super) async fn serve(
+    mut requests: Streaming<SubscribeRequest>,
+    access: Arc<Access>,
+    sender: Sender,
+    account: &Account,
+) {
+    if let Err(status) = run(&mut requests, &access, &sender, account).await {
         sender.fail(status).await;
     }
 }
 
-async fn run(requests: &mut Streaming<SubscribeRequest>, access: &Access, sender: &Sender) -> Answer<()> {
+async fn run(
+    requests: &mut Streaming<SubscribeRequest>,
+    access: &Access,
+    sender: &Sender,
+    account: &Account,
+) -> Answer<()> {
     let Some(list) = first(requests).await? else { return Ok(()) };
     let wishes = wishes(&list)?;
     let target = list.prefix.as_ref().map_or(String::new(), |prefix| prefix.target.clone());
     let form = Form { encoding: encoding(list.encoding, &list.use_models)?, target, updates_only: list.updates_only };
     let mode = Mode::try_from(list.mode).map_err(|_| Status::invalid_argument("there is no such mode of a list"))?;
+    // What waits for the subscriber, and what it is remembered to know.
+    let snapshot = access.read(true).await?;
+    for wish in &wishes {
+        account.take(LEAF * count(&snapshot, &wish.pattern, Selection::All))?;
+        tokio::task::yield_now().await;
+    }
+    drop(snapshot);
     if mode == Mode::Stream {
         return stream(requests, wishes, &form, access, sender).await;
     }

@@ -4,8 +4,8 @@ use crate::support::{Agent, Client, cost, path, set};
 use ndnweir_control::proto::gnmi::subscribe_response::Response;
 use ndnweir_control::proto::gnmi::subscription_list::Mode;
 use ndnweir_control::proto::gnmi::{
-    Encoding, Notification, Poll, SubscribeRequest, SubscribeResponse, Subscription, SubscriptionList,
-    SubscriptionMode, subscribe_request::Request, typed_value,
+    Encoding, GetRequest, Notification, Path, Poll, SubscribeRequest, SubscribeResponse, Subscription,
+    SubscriptionList, SubscriptionMode, subscribe_request::Request, typed_value,
 };
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
@@ -216,6 +216,21 @@ async fn what_cannot_be_subscribed_to_is_rejected_and_the_agent_goes_on() {
     requests.send(poll).await.unwrap();
     let mut answers = client.subscribe(ReceiverStream::new(stream)).await.unwrap().into_inner();
     assert_eq!(answers.message().await.unwrap_err().code(), Code::InvalidArgument, "a poll of nothing");
+}
+
+#[tokio::test]
+async fn all_values_a_hundred_times_over_are_too_much_for_one_stream_or_get_and_once_they_are_not() {
+    let agent = Agent::wide(3000);
+    let mut client = agent.client().await;
+    for (times, expected) in [(1, None), (128, Some(Code::ResourceExhausted))] {
+        let root = || of("/", SubscriptionMode::Sample, 10_000 * MS);
+        let all = list(Mode::Stream, (0..times).map(|_| root()).collect());
+        let mut subscriber = Subscriber::new(&mut client, all).await.unwrap();
+        assert_eq!(subscriber.next().await.err().map(|status| status.code()), expected);
+        let get = GetRequest { path: vec![Path::default(); times], ..GetRequest::default() };
+        let got = client.get(get).await.err();
+        assert_eq!(got.map(|status| status.code()), expected);
+    }
 }
 
 #[tokio::test]

@@ -34,24 +34,33 @@ impl Drop for Agent {
 
 impl Agent {
     pub fn start() -> Agent {
-        Agent::with("127.0.0.1:0", None).unwrap()
+        Agent::with("127.0.0.1:0", None, 0).unwrap()
+    }
+
+    /// With so many prefixes.
+    pub fn wide(prefixes: usize) -> Agent {
+        Agent::with("127.0.0.1:0", None, prefixes).unwrap()
     }
 
     pub fn secure(identity: Identity) -> Agent {
-        Agent::with("127.0.0.1:0", Some(identity)).unwrap()
+        Agent::with("127.0.0.1:0", Some(identity), 0).unwrap()
     }
 
     pub fn try_unprotected(listen: &str) -> Result<Agent, StartError> {
-        Agent::with(listen, None)
+        Agent::with(listen, None, 0)
     }
 
-    fn with(listen: &str, identity: Option<Identity>) -> Result<Agent, StartError> {
+    fn with(listen: &str, identity: Option<Identity>, prefixes: usize) -> Result<Agent, StartError> {
         let dir = tempfile::tempdir().unwrap();
         let mut config = Config { unix: Some(dir.path().join("s")), ..Config::default() };
         for port in [9, 10] {
             let uri: ndnweir_net::face_uri::FaceUri = format!("udp4://127.0.0.1:{port}").parse().unwrap();
             config.face(uri.clone()).rate = Some(Rate::from_bps(10_000_000));
             config.routes.push(RouteSpec::new("/a".parse().unwrap(), uri, 0));
+        }
+        let to = config.routes[0].clone();
+        for i in 0..prefixes {
+            config.routes.push(RouteSpec { prefix: format!("/many/{i}").parse().unwrap(), ..to.clone() });
         }
         let (send, receive) = std::sync::mpsc::channel();
         let ends = Arc::new(AtomicBool::new(false));
