@@ -25,19 +25,27 @@ use serde::{Deserialize, Serialize};
 pub struct Params {
     /// Interests outstanding at most, in bandwidth-delay products, where levels hold.
     pub headroom: f64,
-    /// The largest share of lost segments that says nothing where levels hold.
-    pub noise: f64,
+    /// Interests outstanding at most before the first level, in segments.
+    pub initial_window: f64,
+    /// Where no level holds: how close to the window of the last cut the search of [`bic`] ends, in segments.
+    pub equal: f64,
+    /// Where no level holds: which signals count, and how often. Where levels hold a share of lost segments of up to its
+    /// `noise` says nothing.
+    pub reaction: Reaction,
     /// The retransmission timer.
     pub timer: Timer,
 }
 
 impl Default for Params {
     fn default() -> Params {
+        let window = bic::Params::default();
         // In silence the pace halves already, so that the timer need not. Where several Data are lost a flow must not wait
         // for its timer: others take its part meanwhile, and lose Data once it comes back.
         Params {
             headroom: 3.0,
-            noise: weir::NOISE,
+            initial_window: window.initial_window,
+            equal: window.equal,
+            reaction: Reaction { noise: weir::NOISE, ..window.reaction },
             timer: Timer { backoff_cap: 2, loss_detection: true, ..Timer::default() },
         }
     }
@@ -46,8 +54,8 @@ impl Default for Params {
 impl Params {
     /// Where levels do not hold.
     fn window(&self) -> bic::Params {
-        let reaction = Reaction { noise: self.noise, ..Reaction::default() };
-        bic::Params { reaction, timer: self.timer, ..bic::Params::default() }
+        let Params { initial_window, equal, reaction, timer, .. } = *self;
+        bic::Params { initial_window, equal, reaction, timer, ..bic::Params::default() }
     }
 }
 
@@ -63,6 +71,8 @@ const COUNTED: Duration = Duration::from_millis(100);
 /// Levels that have not come for this long, or for [`STALE_ROUND_TRIPS`], no longer hold.
 const STALE: Duration = Duration::from_millis(1000);
 const STALE_ROUND_TRIPS: u64 = 4;
+/// Or for so many where all Data say that no link of their way has one, as when a learned rate is forgotten.
+const OPEN_ROUND_TRIPS: u64 = 2;
 
 /// A window is paced at this multiple of itself in a round trip, so that it may grow.
 const BURST: f64 = 2.0;
@@ -225,6 +235,12 @@ impl Weir {
         is_empty && self.sender.rate().is_some() && !self.is_partial
     }
 
+    /// How long the last level holds.
+    fn stale(&self, is_open: bool) -> Duration {
+        let long = STALE.max(self.srtt * STALE_ROUND_TRIPS);
+        if is_open { long.min(self.srtt * OPEN_ROUND_TRIPS) } else { long }
+    }
+
     /// In bit/s, what is sent at most.
     fn limit(&self, now: Time) -> f64 {
         let limit = BURST * self.window_rate();
@@ -291,6 +307,7 @@ impl Consumer for Weir {
         self.least = event.rtt.into_iter().chain(self.least).min();
         let mark = if self.is_false_mark() { 0 } else { event.mark };
         self.hear(&event.flight, |fallback| fallback.on_data(&DataEvent { mark, ..*event }, ctx));
+        let is_open = event.fields.get(self.slots.rate) == OPEN;
         let slowest = 8.0 * self.sender.size() / LIFETIME.secs();
         let level = level_of(event.fields.get(self.slots.rate));
         self.is_partial |= level.is_some_and(|level| level < slowest);
@@ -303,10 +320,10 @@ impl Consumer for Weir {
                 self.began.get_or_insert((Time::ZERO, self.srtt));
             }
             self.follow(level, since, ctx);
-        } else if ctx.now.since(self.told) > STALE.max(self.srtt * STALE_ROUND_TRIPS) {
+        } else if ctx.now.since(self.told) > self.stale(is_open) {
             self.sender.clear();
         }
-        self.is_open = self.sender.rate().is_none() && event.fields.get(self.slots.rate) == OPEN;
+        self.is_open = self.sender.rate().is_none() && is_open;
         let allowed = self.allowed().unwrap_or(MAX_WINDOW);
         self.is_cut &= self.fallback.window() < allowed;
         self.restart = self.restart.map(|window| window + 1.0).filter(|window| *window < allowed);
@@ -324,7 +341,7 @@ impl Consumer for Weir {
         if matches!(event.kind, Congestion::Timeout | Congestion::Loss) {
             self.lost.count(true);
             // A link with a level loses little, as when flows begin.
-            if self.levels_hold() && self.lost.share() <= self.params.noise {
+            if self.levels_hold() && self.lost.share() <= self.params.reaction.noise {
                 return;
             }
         }

@@ -143,6 +143,8 @@ pub struct LearnedRate {
     line: Line,
     delays: Line,
     losses: Losses,
+    /// Whether frames came regularly in the last interval.
+    regular: bool,
     /// In bit/s, once there is one.
     rate: Option<f64>,
     /// The last rate at which a queue stood.
@@ -175,6 +177,7 @@ impl Default for LearnedRate {
             line: Line::default(),
             delays: Line::default(),
             losses: Losses::default(),
+            regular: false,
             rate: None,
             proved: 0.0,
             phase: Phase::Open,
@@ -279,15 +282,16 @@ impl LearnedRate {
     fn end(&mut self, now: Time) {
         let Interval { since, sent, least, .. } = self.interval;
         let behind = least - self.base.get().unwrap_or(least);
-        let own = self.rate.or(self.line.slope(FRAMES)).map_or(0.0, |rate| self.burst / rate);
+        let own = self.own();
         let queue = Duration::from_secs_f64((behind - own).max(0.0));
         let raised = self.rate.is_some_and(|rate| rate > self.proved);
         let overflows = self.losses.overflow(raised);
-        let regular = self.line.off() <= IRREGULAR.secs();
+        // By chance a few frames come regularly where delays vary.
+        let regular = std::mem::replace(&mut self.regular, self.line.off() <= IRREGULAR.secs()) && self.regular;
         let stands = regular && queue >= QUEUE && now >= self.blind;
         let used = (self.sent - sent) as f64 / now.since(since).secs();
         let keep = match self.phase {
-            Phase::Open | Phase::Hold { .. } if stands || self.is_full() => self.full(now, queue),
+            Phase::Open | Phase::Hold { .. } if stands || self.is_full(now.since(since)) => self.full(now, queue),
             Phase::Open | Phase::Hold { .. } if overflows && regular => self.full(now, Duration::ZERO),
             Phase::Open => false,
             Phase::Hold { until } => {
@@ -299,10 +303,17 @@ impl LearnedRate {
         self.begin(now, keep || stands);
     }
 
-    /// Whether frames arrive regularly and later each, so that there is a queue, however short.
-    fn is_full(&self) -> bool {
+    /// How long the last of the frames that leave together waits for the others, in s.
+    fn own(&self) -> f64 {
+        self.rate.or(self.line.slope(FRAMES)).map_or(0.0, |rate| self.burst / rate)
+    }
+
+    /// Whether frames arrived regularly and later each for so long, so that there is a queue, however short. Where each
+    /// packet has several frames the first of one and the last of another differ by what they wait for each other.
+    fn is_full(&self, time: Duration) -> bool {
         let Some(rate) = self.line.slope(FRAMES) else { return false };
         let growth = if self.rate.is_some() { GROWTH } else { FIRST_GROWTH };
+        let growth = growth.max(self.own() / time.secs());
         self.line.off() <= REGULAR.secs().max(REGULAR_FRAMES * self.frame / rate) && self.delays.steepness() >= growth
     }
 

@@ -156,9 +156,9 @@ impl Strategy for Weir {
         for record in event.sent.iter().filter(|record| record.nacked.is_none()) {
             let Some(hop) = entry.hops.iter_mut().find(|hop| hop.face == record.face) else { continue };
             if record.face != event.face {
-                hop.took(ctx.now.since(record.sent), true);
+                hop.overtaken(record.sent, ctx.now);
             } else if let Some(rtt) = event.rtt {
-                hop.took(rtt, false);
+                hop.answered(ctx.now, rtt);
             }
         }
         if entry.hops.len() < 2 {

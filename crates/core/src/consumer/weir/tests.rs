@@ -189,7 +189,7 @@ fn what_was_sent_before_a_silence_is_no_congestion_on_the_way_after_it() {
     assert!((consumer.window() - 121.0).abs() < 1e-6);
     // The first were sent before the last Data came, and are more than noise.
     (0..40).for_each(|number| time_out(&mut consumer, 200 + number, 500 + number));
-    assert!(consumer.lost.share() > consumer.params.noise, "{:?}", consumer.lost);
+    assert!(consumer.lost.share() > consumer.params.reaction.noise, "{:?}", consumer.lost);
     (0..40).for_each(|number| time_out(&mut consumer, 241 + number, 541 + number));
     assert_eq!(consumer.window(), 1.0);
     let windows: Vec<f64> = (0..150)
@@ -201,7 +201,7 @@ fn what_was_sent_before_a_silence_is_no_congestion_on_the_way_after_it() {
     assert_eq!((windows[0], windows[52], windows[118]), (2.0, 54.0, 120.0));
     assert!((windows[149] - 121.0).abs() < 1e-6, "{windows:?}");
     (0..80).for_each(|number| time_out(&mut consumer, 610 + number, 1100 + number));
-    assert!(consumer.lost.share() > consumer.params.noise, "{:?}", consumer.lost);
+    assert!(consumer.lost.share() > consumer.params.reaction.noise, "{:?}", consumer.lost);
 }
 
 // 8000 bit in 4 s are 2 kbit/s.
@@ -255,7 +255,7 @@ fn a_silence_that_a_probe_ends_is_one_and_after_half_of_it_losses_count_no_more(
             consumer.on_congestion(&event, &mut Ctx { now, rng: &mut rng, trace: &mut trace });
         }
         assert_eq!(
-            consumer.lost.share() > consumer.params.noise,
+            consumer.lost.share() > consumer.params.reaction.noise,
             pause < 100,
             "what was lost counts unless the way was away"
         );

@@ -21,6 +21,8 @@ struct Link {
     delay: Duration,
     /// Of frames.
     queue: usize,
+    /// Frames that leave together.
+    together: u64,
     /// Of frames, beyond the queue.
     noise: f64,
     /// A frame may take so much longer; order is kept.
@@ -50,6 +52,7 @@ impl Link {
             rate: mbps * 1e6,
             delay: Duration::from_millis(10),
             queue: 1000,
+            together: 1,
             noise: 0.0,
             jitter: Duration::ZERO,
             rng: Rng::derive(1, &[]),
@@ -104,9 +107,9 @@ impl Link {
                 self.learned.on_ack(self.now, frame, self.tells.then_some(arrival));
             }
             if next <= self.now {
-                self.leave();
+                (0..self.together).for_each(|_| self.leave());
                 let stated = self.learned.rate().map(|rate| rate.bps() as f64);
-                next = self.now + Duration::from_secs_f64(FRAME as f64 / pace(stated));
+                next = self.now + Duration::from_secs_f64((self.together * FRAME) as f64 / pace(stated));
             }
         }
         self.learned.rate().map(|rate| rate.mbps())
@@ -153,6 +156,21 @@ fn a_full_link_has_its_rate_and_its_queue_goes() {
     let found = link.run(20.0, |stated| 0.99 * all(stated));
     is_about(found, 10.0, 0.06);
     assert!(link.longest < Duration::from_millis(8), "{:?}", link.longest);
+}
+
+#[test]
+fn packets_of_several_frames_make_no_queue_where_they_leave_at_the_rate() {
+    for (mbps, pace) in [(20.0, 0.98), (20.0, 0.93), (5.0, 0.97), (100.0, 0.97)] {
+        let mut link = Link { together: 6, ..Link::new(mbps) };
+        link.run(2.0, |stated| stated.unwrap_or(1.2e6 * mbps));
+        is_about(link.learned.rate().map(|rate| rate.mbps()), mbps, 0.01);
+        for _ in 0..20 {
+            link.run(0.5, |stated| stated.map_or(1.2e6 * mbps, |rate| rate * pace));
+            // It may be raised for a moment, and less is stated while a queue is drained.
+            let rate = link.learned.rate.map(|rate| rate / 1e6);
+            assert!(rate.is_some_and(|rate| rate >= 0.99 * mbps), "{rate:?} in place of {mbps}");
+        }
+    }
 }
 
 #[test]

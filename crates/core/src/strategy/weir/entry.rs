@@ -39,6 +39,41 @@ const BEGINNING: Duration = Duration::from_millis(1000);
 /// What has not answered for longer since it was first asked is not taken for a long way any more (ours).
 const UNANSWERED: Duration = Duration::from_millis(300);
 
+/// How many Interests an open way may get in its first round trip; as window laws begin (RFC 6928).
+const FIRST_ROUND: u32 = 10;
+/// And in each after it, over the Data that came in the last.
+const NEXT_ROUND: u32 = 2;
+/// By so much the part that a next hop gets moves with each Interest.
+const TURN: f64 = 1.0 / 64.0;
+
+/// What went to an open way, and came from it, in one round trip. Else all ways would fill at the speed of the shortest, and
+/// what the longer ones get too much of is known a round trip later.
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    since: Time,
+    asked: u32,
+    answered: u32,
+    allowed: u32,
+    /// When a Data came last.
+    heard: Time,
+}
+
+impl Round {
+    /// An Interest goes there, which takes `rtt` if that is known.
+    fn ask(&mut self, now: Time, rtt: Option<Duration>) {
+        if rtt.is_some_and(|rtt| now.since(self.since) >= rtt) {
+            let allowed = NEXT_ROUND.saturating_mul(self.answered);
+            *self = Round { since: now, allowed, asked: 0, answered: 0, heard: self.heard };
+        }
+        self.asked = self.asked.saturating_add(1);
+    }
+
+    fn has_room(&self, now: Time, rtt: Option<Duration>) -> bool {
+        let is_over = rtt.is_some_and(|rtt| now.since(self.since) >= rtt);
+        is_over || self.asked < self.allowed.max(FIRST_ROUND)
+    }
+}
+
 #[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 pub(super) struct Hop {
     pub(super) face: FaceId,
@@ -55,6 +90,12 @@ pub(super) struct Hop {
     /// Whether it ever was.
     #[state(skip)]
     was_open: bool,
+    /// Interests and Data of its present round trip, and how many Interests it may get in it while it is open.
+    #[state(skip)]
+    round: Round,
+    /// The part of the last Interests that it got while ways were open, which may be less than its share.
+    #[state(skip)]
+    part: f64,
     /// The first, as the least of its path, and when it was told.
     first: Option<(Time, f64)>,
     /// When a Data told it last.
@@ -69,8 +110,9 @@ pub(super) struct Hop {
 impl Hop {
     /// One that is new.
     pub(super) fn new(face: FaceId, share: f64, now: Time) -> Hop {
-        let (credit, level, is_open, was_open, first) = (0.0, 0.0, false, false, None);
-        Hop { face, share, credit, level, is_open, was_open, first, seen: now, tried: None, asked: None, srtt: None }
+        let (credit, level, part, round) = (0.0, 0.0, 0.0, Round::default());
+        let (is_open, was_open, first, tried, asked, srtt) = (false, false, None, None, None, None);
+        Hop { face, share, credit, level, is_open, was_open, round, part, first, seen: now, tried, asked, srtt }
     }
 
     /// A link of its way tells a level. Whether none did before, though Data had come.
@@ -81,10 +123,35 @@ impl Hop {
         self.level == 0.0 && self.was_open
     }
 
+    /// Whether a Data came within the last two round trips.
+    fn answers(&self, now: Time) -> bool {
+        self.srtt.is_some_and(|srtt| now.since(self.round.heard) <= srtt * 2)
+    }
+
+    /// Whether it tells no level of its own.
+    fn has_none(&self) -> bool {
+        self.level == 0.0 || self.is_open
+    }
+
     /// The mean round trip; of a way that has not answered yet twice what it has taken so far.
     fn takes(&self, now: Time) -> Option<Duration> {
         let so_far = self.tried.map(|tried| now.since(tried)).filter(|so_far| *so_far < UNANSWERED);
         self.srtt.or(so_far.map(|so_far| so_far * 2))
+    }
+
+    /// A Data came after `rtt`.
+    pub(super) fn answered(&mut self, now: Time, rtt: Duration) {
+        self.round.heard = now;
+        self.round.answered = self.round.answered.saturating_add(1);
+        self.took(rtt, false);
+    }
+
+    /// Another next hop answered what was `sent` here, which takes that long at least. Where ways were open, and what is
+    /// sent again goes through their queues, this would hide that one that had answered is gone.
+    pub(super) fn overtaken(&mut self, sent: Time, now: Time) {
+        if !self.was_open || self.srtt.is_none() {
+            self.took(now.since(sent), true);
+        }
     }
 
     /// A Data took `rtt`. What another next hop answered first takes that long at least.
@@ -131,16 +198,27 @@ impl Entry {
     /// The next among those that `may`: one that was not asked for long, or the next in turn, which are taken so that each
     /// gains its share of a turn and the one with most pays for it.
     pub(super) fn turn(&mut self, now: Time, may: impl Fn(FaceId) -> bool) -> Option<Turn> {
-        let total: f64 = self.hops.iter().filter(|hop| may(hop.face)).map(|hop| hop.share).sum();
-        self.hops.iter_mut().filter(|hop| may(hop.face)).for_each(|hop| hop.credit += hop.share / total);
+        let are_limited = self.hops.iter().any(|hop| hop.was_open);
+        let has_room = |hop: &Hop| !are_limited || !hop.has_none() || hop.round.has_room(now, hop.srtt);
+        // Not to one that fell silent.
+        let any = self.hops.iter().any(|hop| may(hop.face) && has_room(hop) && hop.answers(now));
+        let may = |hop: &Hop| may(hop.face) && (!any || has_room(hop));
+        let total: f64 = self.hops.iter().filter(|hop| may(hop)).map(|hop| hop.share).sum();
+        self.hops.iter_mut().filter(|hop| may(hop)).for_each(|hop| hop.credit += hop.share / total);
         let next = match self.overdue(now, &may) {
             Some(probe) => probe,
             None => {
                 let credit = |&i: &usize, &j: &usize| self.hops[i].credit.total_cmp(&self.hops[j].credit);
                 // Of equals the first.
-                (0..self.hops.len()).rev().filter(|&i| may(self.hops[i].face)).max_by(credit)?
+                (0..self.hops.len()).rev().filter(|&i| may(&self.hops[i])).max_by(credit)?
             }
         };
+        if are_limited {
+            self.hops.iter_mut().for_each(|hop| hop.part *= 1.0 - TURN);
+            let hop = &mut self.hops[next];
+            hop.part += TURN;
+            hop.round.ask(now, hop.srtt);
+        }
         let hop = &mut self.hops[next];
         hop.credit = (hop.credit - 1.0).clamp(-MOST_CREDIT, MOST_CREDIT);
         let is_first = hop.asked.replace(now).is_none();
@@ -149,12 +227,12 @@ impl Entry {
     }
 
     /// The next hop that was asked longest ago, if that is too long.
-    fn overdue(&mut self, now: Time, may: impl Fn(FaceId) -> bool) -> Option<usize> {
+    fn overdue(&mut self, now: Time, may: impl Fn(&Hop) -> bool) -> Option<usize> {
         if now.since(*self.probed.get_or_insert(now)) < PROBE_SPACING {
             return None;
         }
         let late = |hop: &Hop| hop.asked.is_none_or(|asked| now.since(asked) >= PROBE_AFTER);
-        let overdue = (0..self.hops.len()).filter(|&i| may(self.hops[i].face) && late(&self.hops[i]));
+        let overdue = (0..self.hops.len()).filter(|&i| may(&self.hops[i]) && late(&self.hops[i]));
         let first = overdue.min_by_key(|&i| self.hops[i].asked)?;
         self.probed = Some(now);
         Some(first)
@@ -182,6 +260,10 @@ impl Entry {
         let level = counted(least, soft, params.breadth);
         let was_open = self.hops.iter_mut().find(|hop| hop.face == face).is_some_and(|hop| hop.end_guess());
         // A flow that is under way is told what it can reach at once; the soft least is what such flows could have.
+        if was_open {
+            self.hops.iter_mut().for_each(|hop| hop.share = hop.part.max(NEVER_NOTHING));
+            self.normalise();
+        }
         self.begin(now, face, level, if was_open { soft } else { least });
         if let Some(hop) = self.hops.iter_mut().find(|hop| hop.face == face) {
             let since = now.since(hop.seen).secs();
@@ -215,6 +297,9 @@ impl Entry {
         let others = |hop: &&Hop| hop.level > 0.0 && !hop.is_open && hop.face != face;
         let all: f64 = self.hops.iter().filter(others).map(|hop| hop.share).sum();
         let mean = self.hops.iter().filter(others).map(|hop| hop.share * hop.level).sum::<f64>() / all;
+        if !self.hops.iter().any(|hop| hop.was_open) {
+            self.hops.iter_mut().for_each(|hop| hop.part = hop.share);
+        }
         let Some(hop) = self.hops.iter_mut().find(|hop| hop.face == face) else { return false };
         hop.was_open = true;
         // Without others to compare it to, and where one fell silent that had told a level, nothing is known.

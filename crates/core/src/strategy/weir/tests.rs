@@ -340,7 +340,48 @@ fn a_way_that_has_shown_no_bound_gets_more_and_its_first_level_counts_beside_the
     let (first, second) = (libm::exp(-0.25 / 3.0), libm::exp(0.25 / 3.0));
     let shares = bench.shares();
     assert!((shares[0] - first / (first + second)).abs() < 1e-9, "{shares:?}");
-    // Its link is full now: 3000 to 1000, the latter told within the last second.
+    // Its link is full now: 3000 to 1000, the latter told within the last second. Shares count from what ways got of the
+    // Interests, which is half each, as none has come.
     data(&mut bench, 60, 2, 3000, 3000);
-    assert!((bench.shares()[1] / bench.shares()[0] - 3.0 * second / first).abs() < 1e-6, "{:?}", bench.shares());
+    assert!(near(&bench.shares(), [0.25, 0.75]), "{:?}", bench.shares());
+}
+
+/// How many of `count` Interests at this time go to the second of two next hops of equal shares, of which the first answers
+/// within 10 ms and the second within 60 ms.
+fn to_the_second(bench: &mut Bench<Weir>, ms: u64, count: usize) -> usize {
+    let faces = (0..count).flat_map(|_| bench.interest(ms, 0, Arrival::New, &[]));
+    faces.filter(|face| *face == 2).count()
+}
+
+// The second way is open: ten Interests in its first round trip of 60 ms, then twice the Data of the round before. What it
+// has no room for goes to the first, while that answers.
+#[test]
+fn an_open_way_fills_by_its_own_round_trips_and_the_rest_goes_to_one_that_answers() {
+    use super::super::harness::sent;
+    let mut bench: Bench<Weir> = Bench::new(&json!({}), &[(1, 1), (2, 1)]);
+    data(&mut bench, 0, 2, OPEN, 0);
+    data(&mut bench, 0, 1, 1000, 1000);
+    bench.data_at(100, 2, &[sent(2, 40)]);
+    bench.data_at(100, 1, &[sent(1, 90)]);
+    assert_eq!(to_the_second(&mut bench, 101, 60), 10);
+    for ms in 110..118 {
+        bench.data_at(ms, 2, &[sent(2, ms - 60)]);
+    }
+    bench.data_at(160, 1, &[sent(1, 150)]);
+    assert_eq!(to_the_second(&mut bench, 161, 60), 16, "twice the eight that came");
+    let of_equal = to_the_second(&mut bench, 181, 60);
+    assert!((28..=32).contains(&of_equal), "the first is silent: {of_equal}");
+}
+
+// As above, but the next hop that had answered within 10 ms is gone: others answer what went there after 300 ms.
+#[test]
+fn what_others_answer_does_not_make_a_way_longer_that_had_answered_where_ways_were_open() {
+    use super::super::harness::sent;
+    for (level, took) in [(OPEN, 10), (1000, 300)] {
+        let mut bench: Bench<Weir> = Bench::new(&json!({}), &[(1, 1), (2, 1)]);
+        data(&mut bench, 0, 1, level, 0);
+        bench.data_at(100, 1, &[sent(1, 90)]);
+        bench.data_at(400, 2, &[sent(1, 100), sent(2, 340)]);
+        assert_eq!(bench.strategy.prefixes[0].hops[0].srtt, Some(Duration::from_millis(took)));
+    }
 }
