@@ -115,8 +115,8 @@ fn invalid_numbers_are_rejected() {
 }
 
 /// Parameters whose effect shows in networks only: MIRCC's classes leave in turns, at one pace here, where 64 Interests
-/// leave at once.
-const SEEN_IN_NETWORKS: [&str; 1] = ["mircc/dual"];
+/// leave at once. The search of weir's window shows where no Data tells a level for long.
+const SEEN_IN_NETWORKS: [&str; 2] = ["mircc/dual", "weir/equal"];
 
 #[test]
 fn every_parameter_has_an_effect() {

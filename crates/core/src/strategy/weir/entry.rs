@@ -205,7 +205,7 @@ impl Entry {
         let may = |hop: &Hop| may(hop.face) && (!any || has_room(hop));
         let total: f64 = self.hops.iter().filter(|hop| may(hop)).map(|hop| hop.share).sum();
         self.hops.iter_mut().filter(|hop| may(hop)).for_each(|hop| hop.credit += hop.share / total);
-        let next = match self.overdue(now, &may) {
+        let next = match self.overdue(now, may) {
             Some(probe) => probe,
             None => {
                 let credit = |&i: &usize, &j: &usize| self.hops[i].credit.total_cmp(&self.hops[j].credit);
