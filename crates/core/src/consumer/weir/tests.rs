@@ -306,3 +306,19 @@ fn a_flow_whose_way_has_shown_no_bound_states_its_window_and_takes_the_first_lev
     });
     assert_eq!(gaps, [Some(Duration::from_millis(1)), Some(Duration::from_millis(2))]);
 }
+
+// RTT 40 ms, levels every 5 ms until 300 ms. Data that say that all links of their way are open end the level after two round
+// trips, 80 ms; Data that say nothing after a second.
+#[test]
+fn where_all_ways_are_open_again_the_window_holds_after_two_round_trips() {
+    let flight = Flight { in_flight: 40, srtt: Duration::from_millis(40), ..Flight::default() };
+    let followed = |said: u32, until: u64| {
+        let mut layout = FieldLayout::new();
+        let mut consumer = Weir::new(&Params::default(), &mut Env { layout: &mut layout });
+        (8..=60).for_each(|slot| told(&mut consumer, flight, 5 * slot, 8000));
+        (61..=until / 5).for_each(|slot| told(&mut consumer, flight, 5 * slot, said));
+        consumer.pacing(&flight).is_some()
+    };
+    assert_eq!([followed(OPEN, 375), followed(OPEN, 385)], [true, false]);
+    assert_eq!([followed(0, 1295), followed(0, 1305)], [true, false]);
+}
