@@ -74,6 +74,7 @@ fn a_constant_window_gets_exactly_a_window_per_round_trip() {
 /// 118, half a segment per round (the round trip is two rounds now), 60.5 at the next mark, then one per round trip.
 /// BIC: 16 per round trip up to the first mark. CUBIC (ndnsim): 0.8 · 237 = 190 and again at 195 → 156 → 128, since β
 /// 0.8 leaves a standing queue. PCON: 134 → 67, search below the last maximum, then probing in doubling steps.
+/// weir without levels: BIC.
 #[test]
 fn windows_per_round_trip() {
     let mut table = String::new();

@@ -23,7 +23,7 @@ const SHARE: usize = 4;
 /// What a value counts that waits or is remembered, in bytes; measured on paths of four steps.
 pub(super) const LEAF: usize = 600;
 /// For how long a request may be incomplete, and an answer not taken.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes of an answer that are given to the network at a time; it keeps what it was given until the client reads.
 const PIECE: usize = 16 << 10;
 
@@ -71,11 +71,11 @@ impl Account {
     }
 
     /// Gives the answer up if it is not taken in time.
-    pub(super) fn give_up_late(self: &Arc<Account>) -> JoinHandle<()> {
+    pub(super) fn give_up_late(self: &Arc<Account>, patience: Duration) -> JoinHandle<()> {
         // It is not to be kept for that.
         let account = Arc::downgrade(self);
         tokio::spawn(async move {
-            tokio::time::sleep(PATIENCE).await;
+            tokio::time::sleep(patience).await;
             let late = account.upgrade().map(|account| account.answer().take());
             drop(late);
         })
@@ -203,7 +203,7 @@ where
         Box::pin(async move {
             let (parts, body) = answered.await?.into_parts();
             *account.answer() = Some(body);
-            let late = at_once.then(|| account.give_up_late());
+            let late = at_once.then(|| account.give_up_late(PATIENCE));
             let body = Body::new(Outgoing { account, rest: Bytes::new(), late });
             Ok(http::Response::from_parts(parts, body))
         })
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(*room.left(), ROOM);
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn an_answer_that_nobody_reads_is_given_up_and_one_that_is_read_comes_in_pieces() {
         let room = Room::new();
         for read in [true, false] {
@@ -242,15 +242,16 @@ mod tests {
             account.take(1000).unwrap();
             let whole = Bytes::from(vec![7; PIECE + 1]);
             *account.answer() = Some(Body::new(Once(Some(whole))));
-            let late = Some(account.give_up_late());
-            let mut body = Outgoing { account, rest: Bytes::new(), late };
+            let late = account.give_up_late(if read { PATIENCE } else { Duration::from_millis(100) });
+            let mut body = Outgoing { account, rest: Bytes::new(), late: None };
             let mut next = async || std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await;
             assert_eq!(next().await.unwrap().unwrap().into_data().unwrap().len(), PIECE);
             if read {
                 assert_eq!(next().await.unwrap().unwrap().into_data().unwrap().len(), 1);
                 assert!(next().await.is_none());
+                late.abort();
             } else {
-                tokio::time::sleep(PATIENCE * 2).await;
+                late.await.unwrap();
                 assert_eq!(next().await.unwrap().unwrap_err().code(), tonic::Code::DeadlineExceeded);
             }
         }

@@ -5,7 +5,7 @@ use super::commit::{Pending, Step, step};
 use super::encode::{count, nanos, notifications, select, subtree};
 use super::forwarder::Access;
 use super::plan::encoding;
-use super::room::{Account, LEAF};
+use super::room::{Account, LEAF, PATIENCE};
 use super::stream::{Place, Responses, pair};
 use super::subscribe;
 use crate::model::path::Pattern;
@@ -275,7 +275,7 @@ impl GNmi for Service {
         tokio::spawn(async move {
             subscribe::serve(request.into_inner(), access, sender, &account).await;
             drop(place);
-            account.give_up_late();
+            account.give_up_late(PATIENCE);
         });
         Ok(Response::new(responses))
     }

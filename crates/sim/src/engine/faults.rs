@@ -27,7 +27,7 @@ pub(super) struct Faults {
     availability: Option<Availability>,
     /// By prefix: node and local face of every producer.
     served: Vec<Vec<(u32, u16)>>,
-    /// By prefix: the next hops in force; none where nobody asks for them again.
+    /// By prefix: the next hops in force.
     pub(super) fib: Vec<PrefixRoutes>,
 }
 
@@ -332,11 +332,6 @@ impl Engine<'_, '_> {
             }
         }
         if self.process.now == Time::ZERO {
-            // Nobody will ask: there are no shares, no planner, and nothing that other routes could follow from.
-            let is_fixed = self.faults.changes.is_empty() && !self.control.is_on();
-            if is_fixed && self.faults.fib.iter().all(PrefixRoutes::are_single) {
-                self.faults.fib.fill_with(PrefixRoutes::default);
-            }
             return;
         }
         for prefix in 0..old.len() {

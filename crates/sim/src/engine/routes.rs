@@ -28,11 +28,6 @@ impl PrefixRoutes {
         self.ends.len()
     }
 
-    /// Whether no node has several.
-    pub(super) fn are_single(&self) -> bool {
-        (0..self.nodes()).all(|node| self.of(node).len() <= 1)
-    }
-
     /// The next hops of a node; none before routes were computed.
     pub(super) fn of(&self, node: usize) -> &[NextHop] {
         let end = |node: usize| self.ends.get(node).copied().unwrap_or_default() as usize;
@@ -53,7 +48,6 @@ mod tests {
         assert_eq!((routes.of(0), routes.of(1), routes.of(2)), (&[hop(1), hop(2)][..], &[][..], &[hop(0)][..]));
         assert_eq!((routes.of(3), routes.nodes()), (&[][..], 3));
         assert_eq!((routes.hops.capacity(), routes.ends.capacity(), size_of::<NextHop>()), (3, 3, 8));
-        assert!(!routes.are_single() && PrefixRoutes::new(&[vec![], vec![hop(2)]]).are_single());
         assert_eq!((PrefixRoutes::default().of(0), PrefixRoutes::default().of(7)), (&[][..], &[][..]));
     }
 }
