@@ -307,9 +307,9 @@ impl Consumer for Weir {
         self.least = event.rtt.into_iter().chain(self.least).min();
         let mark = if self.is_false_mark() { 0 } else { event.mark };
         self.hear(&event.flight, |fallback| fallback.on_data(&DataEvent { mark, ..*event }, ctx));
-        let is_open = event.fields.get(self.slots.rate) == OPEN;
+        let told = event.fields.get(self.slots.rate);
+        let (level, is_open) = (level_of(told), told == OPEN);
         let slowest = 8.0 * self.sender.size() / LIFETIME.secs();
-        let level = level_of(event.fields.get(self.slots.rate));
         self.is_partial |= level.is_some_and(|level| level < slowest);
         if let Some(level) = level.filter(|level| *level >= slowest) {
             self.is_partial = event.fields.get(self.slots.soft) == UNKNOWN;

@@ -66,8 +66,9 @@ const PROVED_HOLD: Duration = Duration::from_millis(2_000);
 const MOST_HOLD: Duration = Duration::from_millis(8_000);
 /// A rate proves right if the next is within this part of it.
 const SAME: f64 = 0.03;
-/// The least rate that is stated: at a lower one so few frames would leave that a false rate stood for hours, and the most.
+/// The least rate that is stated: at a lower one so few frames would leave that a false rate stood for hours.
 const LEAST: Rate = Rate::from_bps(64_000);
+/// The most.
 const MOST: Rate = Rate::from_bps(1_000_000_000_000);
 /// After a queue that was not ours none is looked for so long; twice as long each time, up to this.
 const FIRST_PATIENCE: Duration = Duration::from_millis(500);
@@ -282,16 +283,18 @@ impl LearnedRate {
     fn end(&mut self, now: Time) {
         let Interval { since, sent, least, .. } = self.interval;
         let behind = least - self.base.get().unwrap_or(least);
-        let own = self.own();
+        // How long the last of the frames that leave together waits for the others.
+        let own = self.rate.or(self.line.slope(FRAMES)).map_or(0.0, |rate| self.burst / rate);
         let queue = Duration::from_secs_f64((behind - own).max(0.0));
         let raised = self.rate.is_some_and(|rate| rate > self.proved);
         let overflows = self.losses.overflow(raised);
         // By chance a few frames come regularly where delays vary.
         let regular = std::mem::replace(&mut self.regular, self.line.off() <= IRREGULAR.secs()) && self.regular;
         let stands = regular && queue >= QUEUE && now >= self.blind;
-        let used = (self.sent - sent) as f64 / now.since(since).secs();
+        let time = now.since(since).secs();
+        let used = (self.sent - sent) as f64 / time;
         let keep = match self.phase {
-            Phase::Open | Phase::Hold { .. } if stands || self.is_full(now.since(since)) => self.full(now, queue),
+            Phase::Open | Phase::Hold { .. } if stands || self.is_full(own / time) => self.full(now, queue),
             Phase::Open | Phase::Hold { .. } if overflows && regular => self.full(now, Duration::ZERO),
             Phase::Open => false,
             Phase::Hold { until } => {
@@ -303,18 +306,14 @@ impl LearnedRate {
         self.begin(now, keep || stands);
     }
 
-    /// How long the last of the frames that leave together waits for the others, in s.
-    fn own(&self) -> f64 {
-        self.rate.or(self.line.slope(FRAMES)).map_or(0.0, |rate| self.burst / rate)
-    }
-
-    /// Whether frames arrived regularly and later each for so long, so that there is a queue, however short. Where each
-    /// packet has several frames the first of one and the last of another differ by what they wait for each other.
-    fn is_full(&self, time: Duration) -> bool {
+    /// Whether frames arrived regularly and later each, by more than `own` in s per s, so that there is a queue, however
+    /// short. Where each packet has several frames the first of one and the last of another differ by what they wait for
+    /// each other.
+    fn is_full(&self, own: f64) -> bool {
         let Some(rate) = self.line.slope(FRAMES) else { return false };
         let growth = if self.rate.is_some() { GROWTH } else { FIRST_GROWTH };
-        let growth = growth.max(self.own() / time.secs());
-        self.line.off() <= REGULAR.secs().max(REGULAR_FRAMES * self.frame / rate) && self.delays.steepness() >= growth
+        let is_regular = self.line.off() <= REGULAR.secs().max(REGULAR_FRAMES * self.frame / rate);
+        is_regular && self.delays.steepness() >= growth.max(own)
     }
 
     /// The link is full; whether what is acknowledged from here on goes on with the line.

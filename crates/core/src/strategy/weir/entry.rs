@@ -2,6 +2,7 @@
 
 use super::super::OutRecord;
 use super::Params;
+use super::round::Round;
 use crate::fields::Fields;
 use crate::ids::FaceId;
 use crate::shared::explicit::of_field;
@@ -39,40 +40,8 @@ const BEGINNING: Duration = Duration::from_millis(1000);
 /// What has not answered for longer since it was first asked is not taken for a long way any more (ours).
 const UNANSWERED: Duration = Duration::from_millis(300);
 
-/// How many Interests an open way may get in its first round trip; as window laws begin (RFC 6928).
-const FIRST_ROUND: u32 = 10;
-/// And in each after it, over the Data that came in the last.
-const NEXT_ROUND: u32 = 2;
 /// By so much the part that a next hop gets moves with each Interest.
 const TURN: f64 = 1.0 / 64.0;
-
-/// What went to an open way, and came from it, in one round trip. Else all ways would fill at the speed of the shortest, and
-/// what the longer ones get too much of is known a round trip later.
-#[derive(Clone, Copy, Debug, Default)]
-struct Round {
-    since: Time,
-    asked: u32,
-    answered: u32,
-    allowed: u32,
-    /// When a Data came last.
-    heard: Time,
-}
-
-impl Round {
-    /// An Interest goes there, which takes `rtt` if that is known.
-    fn ask(&mut self, now: Time, rtt: Option<Duration>) {
-        if rtt.is_some_and(|rtt| now.since(self.since) >= rtt) {
-            let allowed = NEXT_ROUND.saturating_mul(self.answered);
-            *self = Round { since: now, allowed, asked: 0, answered: 0, heard: self.heard };
-        }
-        self.asked = self.asked.saturating_add(1);
-    }
-
-    fn has_room(&self, now: Time, rtt: Option<Duration>) -> bool {
-        let is_over = rtt.is_some_and(|rtt| now.since(self.since) >= rtt);
-        is_over || self.asked < self.allowed.max(FIRST_ROUND)
-    }
-}
 
 #[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 pub(super) struct Hop {
@@ -141,8 +110,7 @@ impl Hop {
 
     /// A Data came after `rtt`.
     pub(super) fn answered(&mut self, now: Time, rtt: Duration) {
-        self.round.heard = now;
-        self.round.answered = self.round.answered.saturating_add(1);
+        self.round.answer(now);
         self.took(rtt, false);
     }
 

@@ -197,3 +197,24 @@ impl Received {
         frames.push_packet(&header, part);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn sequences_that_a_neighbour_skips_are_forgotten_however_many_they_are() {
+        let (mut received, mut model) = (Received::new(false), BTreeSet::new());
+        let mut greatest = u64::MAX - 20_000;
+        for step in [1, 1, 2, 63, 64, 65, 128, 1, 4000, 8190, 8191, 1, 100, 7, 8191, 3] {
+            greatest = greatest.wrapping_add(step);
+            for back in [0, 1, 63, 64, 200, 8000] {
+                let sequence = greatest.wrapping_sub(back);
+                let known = !model.insert(sequence);
+                let found = received.arrive(Time::ZERO, Some(sequence), 0, Duration::ZERO).duplicate;
+                assert_eq!(found, known, "{back} behind after {step}");
+            }
+        }
+    }
+}

@@ -6,6 +6,8 @@ use ndnweir_wire::lp::Reassembler;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
+mod learned;
+
 const PLENTY: usize = 1 << 30;
 
 fn ms(ms: u64) -> Time {
@@ -505,68 +507,4 @@ fn a_neighbour_that_holds_back_acks_gets_each_frame_a_few_times_and_no_more() {
     let most = 1 + usize::from(Params::default().retransmissions);
     assert!(frames <= most * sent, "{frames} frames for {sent} packets");
     assert!(end.link.bytes() <= 8 << 20);
-}
-
-/// Data of 1000 B every ms for a second, over a link that takes 2 ms for each, so 4.2 Mbit/s with all headers; the acks
-/// come back at once. What the sender has learned, and whether any ack told of an arrival.
-fn overload(sender: Params, receiver: Params) -> (ReliableLink, bool) {
-    let (mut near, mut far) = (End::with(sender, Reliability::On, 0), End::with(receiver, Reliability::On, 0));
-    let (mut link, mut told) = (std::collections::VecDeque::new(), false);
-    let mut free = Time::ZERO;
-    for t in 0..2000 {
-        let now = ms(t);
-        if t < 1000 {
-            for frame in near.send(now, 1000) {
-                free = free.max(now) + Duration::from_millis(2);
-                link.push_back((free, frame));
-            }
-        }
-        while let Some((_, frame)) = link.pop_front_if(|(came, _)| *came <= now) {
-            far.receive(now, &frame);
-            for ack in far.send(now, 20) {
-                told |= LpPacketView::decode(&ack).unwrap().extra(ARRIVED).is_some();
-                near.receive(now, &ack);
-            }
-        }
-        near.poll(now);
-    }
-    (near.link, told)
-}
-
-#[test]
-fn a_sender_learns_the_rate_of_its_link_where_both_ends_learn() {
-    let learns = Params { learns_rate: true, framing: Bytes::new(28), ..Params::default() };
-    let (link, told) = overload(learns, learns);
-    assert!(told && link.learns_rate());
-    // 1000 B of Data, 28 of UDP and IP, and some 40 of NDNLPv2 in 2 ms.
-    let rate = link.learned_rate().expect("a rate").mbps();
-    assert!((rate / 4.27 - 1.0).abs() < 0.21, "{rate}: the rate, or less while the queue is drained");
-    for (sender, receiver) in [(learns, Params::default()), (Params::default(), learns)] {
-        let (link, told) = overload(sender, receiver);
-        assert_eq!((link.learned_rate(), link.learns_rate(), told), (None, false, receiver.learns_rate));
-    }
-}
-
-#[test]
-fn a_link_whose_neighbour_falls_silent_has_no_learned_rate_any_more() {
-    let learns = Params { learns_rate: true, ..Params::default() };
-    let (mut link, _) = overload(learns, learns);
-    assert!(link.learned_rate().is_some());
-    link.abandon_all(ms(2000));
-    assert_eq!((link.learned_rate(), link.learns_rate()), (None, false));
-}
-
-#[test]
-fn sequences_that_a_neighbour_skips_are_forgotten_however_many_they_are() {
-    let (mut received, mut model) = (Received::new(false), std::collections::BTreeSet::new());
-    let mut greatest = u64::MAX - 20_000;
-    for step in [1, 1, 2, 63, 64, 65, 128, 1, 4000, 8190, 8191, 1, 100, 7, 8191, 3] {
-        greatest = greatest.wrapping_add(step);
-        for back in [0, 1, 63, 64, 200, 8000] {
-            let sequence = greatest.wrapping_sub(back);
-            let known = !model.insert(sequence);
-            let found = received.arrive(ms(0), Some(sequence), 0, Duration::ZERO).duplicate;
-            assert_eq!(found, known, "{back} behind after {step}");
-        }
-    }
 }
