@@ -13,7 +13,7 @@ use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::error::SchemeError;
 use crate::fields::{Field, Fields};
-use crate::shared::explicit::{RateSender, ending_to_field, round_trip_to_field, to_field};
+use crate::shared::explicit::{MOST_LEFT, RateSender, ending_to_field, round_trip_to_field, to_field};
 use crate::shared::weir::{self, Losses, OPEN, OUTAGE, Slots, UNKNOWN, level_of};
 use crate::units::{Bytes, Duration, Time};
 use schemars::JsonSchema;
@@ -256,11 +256,11 @@ impl Weir {
         self.rest.is_some_and(|rest| bits(rest) <= SHORT * pace * self.srtt.secs())
     }
 
-    /// What is left to be sent, in round trips; none if that is more than one, or unknown.
+    /// What is left to be sent, in round trips; none if that is more than can be said, or unknown.
     fn left(&self) -> Option<f64> {
         let rest = self.rest.zip(self.sender.mean_gap()).filter(|_| self.srtt > Duration::ZERO);
         let left = rest.map(|(rest, gap)| rest as f64 * gap.secs() / self.srtt.secs());
-        left.filter(|left| *left <= 1.0)
+        left.filter(|left| *left <= MOST_LEFT)
     }
 
     /// Whether no Data had come until now for `least` and some round trips. A probe ends a silence before timers do.
@@ -278,6 +278,12 @@ impl Weir {
     /// What an outage took says nothing of the queues on the way.
     fn forgive(&mut self, now: Time) {
         (self.is_cut, self.lost, self.silent) = (false, Losses::default(), Some(now));
+    }
+
+    /// What arrived of late, in bit/s. While links are open the window comes to more, as it fills their queues, and routers
+    /// would count too few flows.
+    fn delivery_rate(&self) -> f64 {
+        f64::from(self.round.delivered()) * 8.0 * self.sender.size() / self.srtt.secs().max(0.001)
     }
 
     /// What the window comes to, in bit/s; no bound where levels hold, but after a silence.
@@ -323,7 +329,8 @@ impl Consumer for Weir {
         } else if ctx.now.since(self.told) > self.stale(is_open) {
             self.sender.clear();
         }
-        self.is_open = self.sender.rate().is_none() && is_open;
+        // Of several ways one may say it, and another have no level.
+        self.is_open = self.sender.rate().is_none() && (is_open || self.is_open);
         let allowed = self.allowed().unwrap_or(MAX_WINDOW);
         self.is_cut &= self.fallback.window() < allowed;
         self.restart = self.restart.map(|window| window + 1.0).filter(|window| *window < allowed);
@@ -385,8 +392,9 @@ impl Consumer for Weir {
         let round_trip = self.left().map_or(round_trip_to_field(self.srtt), |left| ending_to_field(self.srtt, left));
         fields.set(self.slots.round_trip, round_trip);
         // The least that a field says is a newcomer's.
-        let pace = self.sender.rate().or(self.is_open.then_some(f64::MAX));
-        fields.set(self.slots.rate, pace.map_or(1, |rate| to_field(rate.min(self.window_rate()))));
+        let pace = self.sender.rate().map(|rate| rate.min(self.window_rate()));
+        let pace = pace.or_else(|| self.is_open.then(|| self.delivery_rate()));
+        fields.set(self.slots.rate, pace.map_or(1, to_field));
     }
 
     fn timer(&self) -> Timer {

@@ -254,10 +254,10 @@ impl Meter for Weir {
         }
         if let (Some(pace), Some(link)) = (pace, self.trusted(event.face)) {
             let grant = link.level.grant(packet.0, pace, rtt, link.capacity, &params);
-            let level = link.level.level;
+            let (level, is_learned) = (link.level.level, link.is_learned);
             lower(&mut event.packet.fields, rate, grant);
             soften(&mut event.packet.fields, soft, level);
-            if wait >= CODEL.target {
+            if is_learned || wait >= CODEL.target {
                 self.delay.tell_nothing(event.packet);
             }
         }

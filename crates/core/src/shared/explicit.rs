@@ -34,18 +34,19 @@ pub fn of_field(value: u32) -> Option<f64> {
 /// Bits of a field that hold a round trip: up to 16.7 s.
 const ROUND_TRIP_BITS: u32 = 24;
 const LONGEST_ROUND_TRIP: u32 = (1 << ROUND_TRIP_BITS) - 1;
-/// What is left of a flow is stated in so many parts of its round trip.
-const PARTS: f64 = 254.0;
+/// What is left of a flow is stated up to so many round trips, and in so many parts of one.
+pub const MOST_LEFT: f64 = 4.0;
+const PARTS: f64 = 254.0 / MOST_LEFT;
 
 /// A round trip as a field: whole microseconds.
 pub fn round_trip_to_field(round_trip: Duration) -> u32 {
     u32::try_from(round_trip.nanos() / 1000).unwrap_or(u32::MAX).min(LONGEST_ROUND_TRIP)
 }
 
-/// The same, of a flow that sends its last Interest when `part` of a round trip has passed, 0 to 1: in the upper eight
-/// bits, 1 for none to 255 for all of it.
-pub fn ending_to_field(round_trip: Duration, part: f64) -> u32 {
-    round_trip_to_field(round_trip) | (1 + (part * PARTS) as u32).min(255) << ROUND_TRIP_BITS
+/// The same, of a flow that sends its last Interest when `left` round trips have passed, 0 to [`MOST_LEFT`]: in the upper
+/// eight bits, 1 for none to 255 for the most.
+pub fn ending_to_field(round_trip: Duration, left: f64) -> u32 {
+    round_trip_to_field(round_trip) | (1 + (left * PARTS) as u32).min(255) << ROUND_TRIP_BITS
 }
 
 /// The round trip in s of a field; 0 if it is not present.
@@ -249,18 +250,18 @@ mod tests {
         assert_eq!([f64::NAN, f64::INFINITY, -1.0].map(to_field), [1, u32::MAX, 1]);
     }
 
-    // 40 ms are 40 000 µs, in the lower 24 bits; half of them left is 1 + 127 in the upper eight, 127/254 · 40 ms.
+    // 40 ms are 40 000 µs, in the lower 24 bits; two of them left is 1 + 127 in the upper eight, 127/254 · 4 · 40 ms.
     #[test]
     fn a_round_trip_says_what_is_left_of_a_flow_and_reads_the_same_without() {
         let (ms, plain) = (Duration::from_millis, round_trip_to_field(Duration::from_millis(40)));
         assert_eq!((plain, end_of_field(plain), end_of_field(0)), (40_000, None, None));
-        for (part, left) in [(0.0, 0.0), (0.5, 0.02), (1.0, 0.04), (7.0, 0.04), (-1.0, 0.0), (f64::NAN, 0.0)] {
+        for (part, left) in [(0.0, 0.0), (2.0, 0.08), (4.0, 0.16), (7.0, 0.16), (-1.0, 0.0), (f64::NAN, 0.0)] {
             let field = ending_to_field(ms(40), part);
             assert!((round_trip_of_field(field) - 0.04).abs() < 1e-12, "{field}");
             assert!(end_of_field(field).is_some_and(|said| (said - left).abs() < 1e-12), "{field} {part}");
         }
         assert!((round_trip_of_field(round_trip_to_field(ms(1 << 40))) - 16.777_215).abs() < 1e-9);
-        assert!(end_of_field(u32::MAX).is_some_and(|left| (left - 16.777_215).abs() < 1e-9));
+        assert!(end_of_field(u32::MAX).is_some_and(|left| (left - 4.0 * 16.777_215).abs() < 1e-9));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::error::SchemeError;
 use crate::fields::{Field, Fields, Slot};
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::{NackReason, Packet};
-use crate::shared::explicit::{NO_PACE, round_trip_of_field, to_field};
+use crate::shared::explicit::{NO_PACE, end_of_field, round_trip_of_field, to_field};
 use crate::shared::longer_way;
 use crate::shared::suppression::{Suppression, SuppressionParams};
 use crate::shared::weir::{self, Slots};
@@ -107,9 +107,18 @@ impl Component for Weir {
 
 impl Weir {
     /// Takes a turn among these next hops; the cheapest if the prefix has none.
-    fn turn(&mut self, now: Time, prefix: PrefixId, hops: impl Iterator<Item = NextHop> + Clone) -> Option<Turn> {
+    fn turn(
+        &mut self,
+        now: Time,
+        prefix: PrefixId,
+        hops: impl Iterator<Item = NextHop> + Clone,
+        left: Option<Duration>,
+    ) -> Option<Turn> {
         let entry = self.prefixes.get_mut(prefix.index());
-        let turn = entry.and_then(|entry| entry.turn(now, |face| hops.clone().any(|hop| hop.face == face)));
+        let turn = entry.and_then(|entry| {
+            let latest = left.and_then(|left| entry.latest(now, left));
+            entry.turn(now, latest, |face| hops.clone().any(|hop| hop.face == face))
+        });
         turn.or_else(|| cheapest(hops).map(|face| Turn { face, is_first: false }))
     }
 }
@@ -121,7 +130,8 @@ impl Strategy for Weir {
 
     fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         if !event.pending(ctx.now) {
-            match self.turn(ctx.now, event.prefix, event.eligible()) {
+            let left = end_of_field(event.packet.fields.get(self.slots.round_trip)).map(Duration::from_secs_f64);
+            match self.turn(ctx.now, event.prefix, event.eligible(), left) {
                 Some(turn) => {
                     choice.send(turn.face);
                     if turn.is_first {
@@ -146,7 +156,7 @@ impl Strategy for Weir {
         {
             entry.doubt(event.sent, ctx.now);
         }
-        let unused = self.turn(ctx.now, event.prefix, event.unused(ctx.now)).map(|turn| turn.face);
+        let unused = self.turn(ctx.now, event.prefix, event.unused(ctx.now), None).map(|turn| turn.face);
         if let Some(face) = unused.or_else(|| event.used_earliest().map(|hop| hop.face)) {
             choice.send(face);
         }
@@ -159,7 +169,7 @@ impl Strategy for Weir {
             if record.face != event.face {
                 hop.overtaken(record.sent, ctx.now);
             } else if let Some(rtt) = event.rtt {
-                hop.answered(ctx.now, rtt);
+                hop.answered(ctx.now, rtt, event.packet.mark > 0);
             }
         }
         if entry.hops.len() < 2 {
@@ -179,6 +189,11 @@ impl Strategy for Weir {
                 entry.shift(&self.params, (elapsed / reaction).min(MOST_REACTIONS));
             }
         }
+    }
+
+    fn propagate_mark(&mut self, event: &DataReturn<'_>, _: FaceId, ctx: &mut Ctx<'_>) -> u8 {
+        let entry = self.prefixes.get(event.prefix.index());
+        if entry.is_some_and(|entry| entry.keeps_mark(ctx.now, event.face)) { 0 } else { event.packet.mark }
     }
 
     fn on_timeout(&mut self, event: &TimeoutEvent<'_>, _: &mut Ctx<'_>) {

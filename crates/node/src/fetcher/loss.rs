@@ -71,8 +71,9 @@ const MAX_DOUBLINGS: u32 = 6;
 struct LatestAnswered {
     sent: Time,
     order: u64,
-    /// What an Interest sent before it may take: its own round trip, or that of a longer way.
+    /// Its round trip, and by how much other ways take longer.
     rtt: Duration,
+    longer: Duration,
 }
 
 /// What is known of a path's losses and reordering.
@@ -152,7 +153,7 @@ impl Recovery {
             (self.measured, self.doublings) = (true, 0);
         }
         if self.answered.is_none_or(|latest| order > latest.order) {
-            self.answered = Some(LatestAnswered { sent, order, rtt: rtt + longer });
+            self.answered = Some(LatestAnswered { sent, order, rtt, longer });
         }
     }
 
@@ -208,8 +209,12 @@ impl Recovery {
     /// When an Interest sent at `sent` in place `order` counts as lost; none if it was not overtaken.
     pub(crate) fn lost_at(&self, sent: Time, order: u64, srtt: Duration) -> Option<Time> {
         let latest = self.answered.filter(|latest| order < latest.order && sent <= latest.sent)?;
-        (srtt > Duration::ZERO)
-            .then(|| sent + (latest.rtt.max(srtt) + self.window(srtt)) * (1 << self.doublings.max(self.wide)))
+        if srtt == Duration::ZERO {
+            return None;
+        }
+        // Of a longer way the round trip varies as much as it is longer.
+        let allowed = (latest.rtt + latest.longer).max(srtt) + self.window(srtt + latest.longer);
+        Some(sent + allowed * (1 << self.doublings.max(self.wide)))
     }
 
     /// When a probe is due while no outstanding Interest was overtaken.
@@ -352,8 +357,8 @@ mod tests {
     fn what_was_sent_before_may_take_as_much_longer_as_the_data_says_of_other_ways() {
         let mut recovery = Recovery::new(LossDetection::default());
         recovery.on_answer(at(10), 10, ms(10), true, ms(50));
-        // 5 + (10 + 50) + 10/4.
-        assert_eq!(recovery.lost_at(at(5), 5, ms(10)), Some(at(67) + Duration::from_micros(500)));
+        // 5 + (10 + 50) + (10 + 50)/4.
+        assert_eq!(recovery.lost_at(at(5), 5, ms(10)), Some(at(80)));
         assert!(recovery.too_soon(ms(8), ms(10)) && !recovery.too_soon(ms(9), ms(10)), "repeats may go the short way");
     }
 

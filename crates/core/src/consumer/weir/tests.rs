@@ -214,10 +214,10 @@ fn a_level_of_less_than_a_data_in_four_seconds_is_none() {
     assert!(gaps[1].is_some_and(|gap| gap < 100_000), "the window paces: {gaps:?}");
 }
 
-// RTT 40 ms, 8 Mbit/s: a Data of 1000 B each ms, within the first round trip each 2 ms. With 20 Interests to come after this
-// one 40 ms are left, all of a round trip: 255. With 10 half: 1 + 127. With 21, or if that is unknown, nothing is said.
+// RTT 40 ms, 8 Mbit/s: a Data of 1000 B each ms, within the first round trip each 2 ms. With 80 Interests to come after this
+// one 160 ms are left, four round trips: 255. With 40 half: 1 + 127. With 81, or if that is unknown, nothing is said.
 #[test]
-fn the_interests_of_the_last_round_trip_say_what_is_left_of_it() {
+fn the_interests_of_the_last_four_round_trips_say_what_is_left_of_them() {
     let mut layout = FieldLayout::new();
     let mut consumer = Weir::new(&Params::default(), &mut Env { layout: &mut layout });
     let flight = Flight { in_flight: 1, srtt: Duration::from_millis(40), ..Flight::default() };
@@ -231,7 +231,7 @@ fn the_interests_of_the_last_round_trip_say_what_is_left_of_it() {
     assert_eq!(says(&mut consumer, Some(0)), (0, 0), "without a pace");
     consumer.on_rest(None);
     told(&mut consumer, flight, 40, 8000);
-    let said = [Some(21), Some(20), Some(10), Some(0), None].map(|rest| says(&mut consumer, rest));
+    let said = [Some(81), Some(80), Some(40), Some(0), None].map(|rest| says(&mut consumer, rest));
     assert_eq!(said, [0, 255, 128, 1, 0].map(|left| (40_000, left)));
 }
 
@@ -288,17 +288,18 @@ fn gaps_double_in_a_silence_up_to_four_seconds_and_end_with_it() {
 // 1000 B, RTT 40 ms: a window of w packets is w · 0.2 Mbit/s. A level of 8 Mbit/s is a packet each ms; a newcomer sends at
 // half of it for a round trip, as routers have yet to count it.
 #[test]
-fn a_flow_whose_way_has_shown_no_bound_states_its_window_and_takes_the_first_level_whole() {
+fn a_flow_whose_way_has_shown_no_bound_states_what_arrives_and_takes_the_first_level_whole() {
     let flight = Flight { in_flight: 1, srtt: Duration::from_millis(40), ..Flight::default() };
     let gaps = [OPEN, 0].map(|before| {
         let mut layout = FieldLayout::new();
         let mut consumer = Weir::new(&Params::default(), &mut Env { layout: &mut layout });
         for ms in 0..20 {
-            told(&mut consumer, flight, 40 + ms, before);
+            // Another way of the flow may say nothing.
+            told(&mut consumer, flight, 40 + ms, if ms % 4 == 3 { 0 } else { before });
         }
         let mut stamped = Fields::default();
         consumer.stamp(1, &mut stamped);
-        let stated = if before == OPEN { (consumer.window() * 200.0) as u32 } else { 1 };
+        let stated = if before == OPEN { 4000 } else { 1 };
         assert_eq!(stamped.get(consumer.slots.rate), stated);
         assert_eq!(consumer.pacing(&flight), None, "no level is followed");
         told(&mut consumer, flight, 61, 8000);

@@ -57,6 +57,9 @@ pub(super) struct Link {
     /// The first Interest since the last Data, and when a Data ended an outage.
     unanswered: Option<Time>,
     resumed: Option<Time>,
+    /// Whether its rate is learned, so that a queue below it would change the rate.
+    #[state(skip)]
+    pub(super) is_learned: bool,
     pub(super) level: Level,
 }
 
@@ -74,6 +77,7 @@ impl Link {
             lost: Losses::default(),
             unanswered: None,
             resumed: None,
+            is_learned: false,
             level: Level::new(capacity, view.offered_bits),
         }
     }
@@ -85,7 +89,7 @@ impl Link {
 
     /// The rate of the link is learned.
     fn begin(&mut self, capacity: f64, params: &Params) {
-        (self.capacity, self.served) = (capacity, capacity);
+        (self.capacity, self.served, self.is_learned) = (capacity, capacity, true);
         self.level.begin(capacity, params);
     }
 

@@ -203,7 +203,7 @@ fn losses_and_delay_beyond_a_neighbour_without_levels_leave_the_link_as_it_is() 
 }
 
 // Two flows of 4 Mbit/s on a link that is open: what they may have is not told, but they are counted. Once the link is known
-// to carry 8 Mbit/s each may have half of 0.99 of it.
+// to carry 8 Mbit/s each may have half of 0.99 of it, and Data tell no wait: a queue below would change the rate.
 #[test]
 fn flows_of_a_link_whose_rate_is_learned_are_counted_before_it_is_known() {
     let params = Params::default();
@@ -211,9 +211,9 @@ fn flows_of_a_link_whose_rate_is_learned_are_counted_before_it_is_known() {
     let mut slot = |at: u64, rate: Option<Rate>| {
         let face = FaceView { open: rate.is_none(), ..view(LINK, rate, 80_000 * at) };
         let now = Time::ZERO + Duration::from_millis(10 * at);
-        let Bench { meter, rng, trace, .. } = &mut bench;
+        let Bench { meter, rng, trace, wait } = &mut bench;
         meter.on_period(&[face], &mut Vec::new(), &mut Ctx { now, rng, trace });
-        let mut told = [0; 2];
+        let mut told = [(0, false); 2];
         for flow in [0, 1] {
             let mut packet = Packet { kind: Kind::Data, size: 5_000, ..Packet::default() };
             packet.name.flow = FlowId(flow);
@@ -231,12 +231,13 @@ fn flows_of_a_link_whose_rate_is_learned_are_counted_before_it_is_known() {
                 flows: 2,
             };
             meter.on_data_out(&mut event, &mut Ctx { now, rng, trace });
-            told[flow as usize] = packet.fields.get(meter.slots.rate);
+            told[flow as usize] = (packet.fields.get(meter.slots.rate), packet.fields.get(*wait) == u32::MAX);
         }
         told
     };
-    let open: Vec<[u32; 2]> = (1..=100).map(|at| slot(at, None)).collect();
-    assert!(open.iter().all(|told| *told == [OPEN; 2]));
-    let [first, second] = slot(101, Some(Rate::from_mbps(8.0)));
+    let open: Vec<[(u32, bool); 2]> = (1..=100).map(|at| slot(at, None)).collect();
+    assert!(open.iter().all(|told| *told == [(OPEN, false); 2]));
+    let [(first, silent), (second, _)] = slot(101, Some(Rate::from_mbps(8.0)));
     assert!(first.abs_diff(3960) < 80 && second.abs_diff(3960) < 80, "{first} {second}");
+    assert!(silent);
 }

@@ -72,16 +72,18 @@ pub(super) struct Hop {
     /// When an Interest went there first, and last.
     pub(super) tried: Option<Time>,
     pub(super) asked: Option<Time>,
-    /// The mean round trip.
+    /// The mean round trip, and the last.
     pub(super) srtt: Option<Duration>,
+    latest: Duration,
 }
 
 impl Hop {
     /// One that is new.
     pub(super) fn new(face: FaceId, share: f64, now: Time) -> Hop {
         let (credit, level, part, round) = (0.0, 0.0, 0.0, Round::default());
-        let (is_open, was_open, first, tried, asked, srtt) = (false, false, None, None, None, None);
-        Hop { face, share, credit, level, is_open, was_open, round, part, first, seen: now, tried, asked, srtt }
+        let (is_open, was_open, first, tried, asked) = (false, false, None, None, None);
+        let (srtt, latest, seen) = (None, Duration::ZERO, now);
+        Hop { face, share, credit, level, is_open, was_open, round, part, first, seen, tried, asked, srtt, latest }
     }
 
     /// A link of its way tells a level. Whether none did before, though Data had come.
@@ -109,8 +111,9 @@ impl Hop {
     }
 
     /// A Data came after `rtt`.
-    pub(super) fn answered(&mut self, now: Time, rtt: Duration) {
-        self.round.answer(now);
+    pub(super) fn answered(&mut self, now: Time, rtt: Duration, marked: bool) {
+        self.round.answer(now, marked);
+        self.latest = rtt;
         self.took(rtt, false);
     }
 
@@ -165,12 +168,14 @@ pub(super) struct Entry {
 impl Entry {
     /// The next among those that `may`: one that was not asked for long, or the next in turn, which are taken so that each
     /// gains its share of a turn and the one with most pays for it.
-    pub(super) fn turn(&mut self, now: Time, may: impl Fn(FaceId) -> bool) -> Option<Turn> {
+    pub(super) fn turn(&mut self, now: Time, latest: Option<Duration>, may: impl Fn(FaceId) -> bool) -> Option<Turn> {
         let are_limited = self.hops.iter().any(|hop| hop.was_open);
         let has_room = |hop: &Hop| !are_limited || !hop.has_none() || hop.round.has_room(now, hop.srtt);
         // Not to one that fell silent.
         let any = self.hops.iter().any(|hop| may(hop.face) && has_room(hop) && hop.answers(now));
-        let may = |hop: &Hop| may(hop.face) && (!any || has_room(hop));
+        let in_time = |hop: &Hop| latest.is_none_or(|latest| hop.srtt.is_some_and(|srtt| srtt <= latest));
+        let may_end = self.hops.iter().any(|hop| may(hop.face) && (!any || has_room(hop)) && in_time(hop));
+        let may = |hop: &Hop| may(hop.face) && (!any || has_room(hop)) && (!may_end || in_time(hop));
         let total: f64 = self.hops.iter().filter(|hop| may(hop)).map(|hop| hop.share).sum();
         self.hops.iter_mut().filter(|hop| may(hop)).for_each(|hop| hop.credit += hop.share / total);
         let next = match self.overdue(now, may) {
@@ -227,12 +232,11 @@ impl Entry {
         let soft = soft.and_then(of_field).unwrap_or(least);
         let level = counted(least, soft, params.breadth);
         let was_open = self.hops.iter_mut().find(|hop| hop.face == face).is_some_and(|hop| hop.end_guess());
-        // A flow that is under way is told what it can reach at once; the soft least is what such flows could have.
         if was_open {
-            self.hops.iter_mut().for_each(|hop| hop.share = hop.part.max(NEVER_NOTHING));
-            self.normalise();
+            self.end_open(now, face, soft);
+        } else {
+            self.begin(now, face, level, least);
         }
-        self.begin(now, face, level, if was_open { soft } else { least });
         if let Some(hop) = self.hops.iter_mut().find(|hop| hop.face == face) {
             let since = now.since(hop.seen).secs();
             let gain = if hop.level > 0.0 { since / (since + params.smoothing.secs()) } else { 1.0 };
@@ -258,6 +262,32 @@ impl Entry {
             self.hops[new].share *= (level / mean).clamp(1.0 / MOST_FIRST, MOST_FIRST);
             self.normalise();
         }
+    }
+
+    /// The way by `face` tells its first level, and was open. Each such way was filled by itself and carried what it can:
+    /// shares become the parts that they got, and of those whose links are known what came at most.
+    fn end_open(&mut self, now: Time, face: FaceId, level: f64) {
+        let is_known = |hop: &Hop| hop.was_open && hop.round.best > 0.0 && (hop.face == face || !hop.has_none());
+        self.hops.iter_mut().for_each(|hop| hop.share = hop.part.max(NEVER_NOTHING));
+        let known = || self.hops.iter().filter(|hop| is_known(hop));
+        let all: f64 = known().map(|hop| hop.share).sum();
+        let best: f64 = known().map(|hop| hop.round.best).sum();
+        let others = known().count() > 1;
+        self.hops.iter_mut().filter(|hop| is_known(hop)).for_each(|hop| hop.share = all * hop.round.best / best);
+        self.normalise();
+        self.begun = self.begun.filter(|_| !others).or(others.then_some(now));
+        if let Some(hop) = self.hops.iter_mut().find(|hop| hop.face == face) {
+            hop.first = Some((now, level));
+        }
+    }
+
+    /// Whether a mark of a Data from `face` is for this node alone: where ways are open, each without a level has rounds of
+    /// its own, and others can take what no longer goes there.
+    pub(super) fn keeps_mark(&self, now: Time, face: FaceId) -> bool {
+        let takes_more = |hop: &Hop| hop.face != face && hop.answers(now) && (!hop.has_none() || hop.round.grows());
+        self.hops.iter().any(|hop| hop.was_open)
+            && self.hops.iter().any(|hop| hop.face == face && hop.has_none())
+            && self.hops.iter().any(takes_more)
     }
 
     /// No link on the way by `face` has shown yet that it bounds what is sent: it counts as a multiple of the others.
@@ -311,17 +341,31 @@ impl Entry {
         self.hops.iter_mut().for_each(|hop| hop.share /= total);
     }
 
-    /// The round trip of the longest way that is still asked.
-    pub(super) fn longest(&self, now: Time) -> Option<Duration> {
-        let last = self.hops.iter().filter_map(|hop| hop.asked).max();
-        let in_use = |hop: &&Hop| hop.asked.zip(last).is_some_and(|(asked, last)| last.since(asked) < PROBE_AFTER * 2);
-        self.hops.iter().filter(in_use).filter_map(|hop| hop.takes(now)).max()
+    /// Until when, from now, an answer does not come later than the last of the shortest way to a flow that sends its last
+    /// Interest when `left` has passed.
+    pub(super) fn latest(&self, now: Time, left: Duration) -> Option<Duration> {
+        let shortest = self.hops.iter().filter(|hop| hop.answers(now)).filter_map(|hop| hop.srtt).min()?;
+        Some(shortest + shortest / 4 + left)
     }
 
-    /// By how much that exceeds the mean round trip over `face`.
+    /// Next hops that are still asked.
+    fn in_use(&self) -> impl Iterator<Item = &Hop> {
+        let last = self.hops.iter().filter_map(|hop| hop.asked).max();
+        let in_use =
+            move |hop: &&Hop| hop.asked.zip(last).is_some_and(|(asked, last)| last.since(asked) < PROBE_AFTER * 2);
+        self.hops.iter().filter(in_use)
+    }
+
+    /// The round trip of the longest of them.
+    pub(super) fn longest(&self, now: Time) -> Option<Duration> {
+        self.in_use().filter_map(|hop| hop.takes(now)).max()
+    }
+
+    /// By how much that, or the last there if its queue has grown, exceeds the mean round trip over `face`.
     pub(super) fn longer_than(&self, now: Time, face: FaceId) -> Duration {
         let here = self.hops.iter().find(|hop| hop.face == face).and_then(|hop| hop.srtt);
-        here.zip(self.longest(now)).map_or(Duration::ZERO, |(here, longest)| longest.max(here) - here)
+        let longest = self.in_use().filter_map(|hop| hop.takes(now).map(|takes| takes.max(hop.latest))).max();
+        here.zip(longest).map_or(Duration::ZERO, |(here, longest)| longest.max(here) - here)
     }
 
     /// Whether one of these next hops has not had its mean round trip yet. Where the way is longer than suppression lasts,

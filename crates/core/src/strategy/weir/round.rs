@@ -4,8 +4,11 @@ use crate::units::{Duration, Time};
 
 /// How many Interests an open way may get in its first round trip; as window laws begin (RFC 6928).
 const FIRST_ROUND: u32 = 10;
+
 /// And in each after it, over the Data that came in the last.
 const NEXT_ROUND: u32 = 2;
+/// Or once it was marked: then one more each.
+const AFTER_MARK: f64 = 0.8;
 
 /// What went to an open way, and came from it, in one round trip. Else all ways would fill at the speed of the shortest, and
 /// what the longer ones get too much of is known a round trip later.
@@ -15,6 +18,11 @@ pub(super) struct Round {
     asked: u32,
     answered: u32,
     allowed: u32,
+    /// Whether its queue was marked in this round trip, and whether it was before.
+    is_marked: bool,
+    is_full: bool,
+    /// The most Data of a round trip, in one second.
+    pub(super) best: f64,
     /// When a Data came last.
     pub(super) heard: Time,
 }
@@ -27,20 +35,33 @@ impl Round {
     /// An Interest goes there, which takes `rtt` if that is known.
     pub(super) fn ask(&mut self, now: Time, rtt: Option<Duration>) {
         if self.is_over(now, rtt) {
-            let allowed = NEXT_ROUND.saturating_mul(self.answered);
-            *self = Round { since: now, allowed, asked: 0, answered: 0, heard: self.heard };
+            let Round { answered, is_marked, heard, .. } = *self;
+            let is_full = self.is_full || is_marked;
+            let allowed = match (is_marked, is_full) {
+                (true, _) => (answered as f64 * AFTER_MARK) as u32,
+                (_, true) => answered.saturating_add(1),
+                _ => answered.saturating_mul(NEXT_ROUND),
+            };
+            let best = self.best.max(f64::from(self.answered) / now.since(self.since).secs().max(1e-9));
+            *self = Round { since: now, allowed, asked: 0, answered: 0, is_marked: false, is_full, best, heard };
         }
         self.asked = self.asked.saturating_add(1);
     }
 
-    /// A Data comes from there.
-    pub(super) fn answer(&mut self, now: Time) {
+    /// A Data comes from there; whether it is marked.
+    pub(super) fn answer(&mut self, now: Time, marked: bool) {
         self.heard = now;
+        self.is_marked |= marked;
         self.answered = self.answered.saturating_add(1);
     }
 
     /// Whether another Interest may go there.
     pub(super) fn has_room(&self, now: Time, rtt: Option<Duration>) -> bool {
-        self.is_over(now, rtt) || self.asked < self.allowed.max(FIRST_ROUND)
+        self.is_over(now, rtt) || self.asked < self.allowed.max(if self.is_full { 1 } else { FIRST_ROUND })
+    }
+
+    /// Whether it may get more in each round trip.
+    pub(super) fn grows(&self) -> bool {
+        !self.is_full && !self.is_marked
     }
 }

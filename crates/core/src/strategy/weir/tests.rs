@@ -3,6 +3,7 @@ use super::super::harness::Bench;
 use super::*;
 use crate::fields::Fields;
 use crate::packet::{Kind, Packet};
+use crate::shared::explicit::ending_to_field;
 use crate::shared::weir::OPEN;
 use serde_json::json;
 
@@ -289,8 +290,11 @@ fn data_say_by_how_much_the_longest_way_that_is_asked_is_longer() {
     bench.strategy.prefixes[0].hops[1].asked = Some(Time::from_nanos(10_000_000));
     assert_eq!(longer(&mut bench, 40, 1, &[sent(2, 10), sent(1, 30)]), 27_000);
     bench.data_at(80, 2, &[sent(2, 10)]);
-    assert_eq!(longer(&mut bench, 80, 1, &[]), 32_000);
-    assert_eq!(longer(&mut bench, 80, 2, &[]), 7000);
+    assert_eq!(longer(&mut bench, 80, 1, &[]), 67_000, "the last, 70 ms, is longer than the mean");
+    bench.data_at(90, 2, &[sent(2, 60)]);
+    // 35 · 7/8 + 30/8 = 34.375.
+    assert_eq!(longer(&mut bench, 90, 1, &[]), 31_375);
+    assert_eq!(longer(&mut bench, 90, 2, &[]), 7000);
     // Nothing was sent there for four seconds.
     assert_eq!(bench.interest(4010, 0, Arrival::New, &[]), [1]);
     bench.strategy.prefixes[0].hops[1].asked = Some(Time::from_nanos(10_000_000));
@@ -327,7 +331,7 @@ fn an_interest_of_another_waits_for_the_round_trip_of_what_was_sent_and_a_retran
 // 1500, so that in 50 ms of a reaction of 100 ms the first moves by 0.25 · (1000/1500 − 1), the second by 0.25 ·
 // (2000/1500 − 1).
 #[test]
-fn a_way_that_has_shown_no_bound_gets_more_and_its_first_level_counts_beside_the_others() {
+fn a_way_that_has_shown_no_bound_gets_more() {
     let mut bench = Bench::new(
         &json!({ "first-share": 1.0, "least": 0.01, "gain": 0.5, "breadth": 0.5, "reaction": "100ms" }),
         &[(1, 1), (2, 2)],
@@ -340,10 +344,6 @@ fn a_way_that_has_shown_no_bound_gets_more_and_its_first_level_counts_beside_the
     let (first, second) = (libm::exp(-0.25 / 3.0), libm::exp(0.25 / 3.0));
     let shares = bench.shares();
     assert!((shares[0] - first / (first + second)).abs() < 1e-9, "{shares:?}");
-    // Its link is full now: 3000 to 1000, the latter told within the last second. Shares count from what ways got of the
-    // Interests, which is half each, as none has come.
-    data(&mut bench, 60, 2, 3000, 3000);
-    assert!(near(&bench.shares(), [0.25, 0.75]), "{:?}", bench.shares());
 }
 
 /// How many of `count` Interests at this time go to the second of two next hops of equal shares, of which the first answers
@@ -383,5 +383,92 @@ fn what_others_answer_does_not_make_a_way_longer_that_had_answered_where_ways_we
         bench.data_at(100, 1, &[sent(1, 90)]);
         bench.data_at(400, 2, &[sent(1, 100), sent(2, 340)]);
         assert_eq!(bench.strategy.prefixes[0].hops[0].srtt, Some(Duration::from_millis(took)));
+    }
+}
+
+/// A Data from `face` at `ms` for what was sent there `rtt` ms ago, with this level and mark; the mark that goes on.
+fn answer(bench: &mut Bench<Weir>, ms: u64, face: u16, rtt: u64, level: u32, mark: u8) -> u8 {
+    let slots = bench.strategy.slots;
+    bench.packet = Packet { mark, ..Packet::default() };
+    [slots.rate, slots.soft].into_iter().for_each(|slot| bench.packet.fields.set(slot, level));
+    bench.data_at(ms, face, &[super::super::harness::sent(face, ms - rtt)])
+}
+
+/// Interests to two open ways of 10 ms, of which the first answers each ms from 10 ms on and the second each fourth ms.
+fn open_ways(bench: &mut Bench<Weir>, until: u64, mark: u8) -> Vec<u8> {
+    let mut marks = Vec::new();
+    for ms in 0..until {
+        (0..4).for_each(|_| drop(bench.interest(ms, 0, Arrival::New, &[])));
+        if ms >= 10 {
+            answer(bench, ms, 1, 10, OPEN, 0);
+        }
+        if ms >= 10 && ms % 4 == 0 {
+            marks.push(answer(bench, ms, 2, 10, OPEN, mark));
+        }
+    }
+    marks
+}
+
+// In 10 ms ten Data of the first and three of the second at most, whatever levels say.
+#[test]
+fn the_first_level_of_an_open_way_shares_by_the_most_data_that_came_from_each() {
+    let mut bench: Bench<Weir> = Bench::new(&json!({}), &[(1, 1), (2, 1)]);
+    open_ways(&mut bench, 100, 0);
+    answer(&mut bench, 100, 1, 10, 9000, 0);
+    let part = bench.shares();
+    assert!(part[1] > 0.3 && part[0] > 0.3, "no other is known: {part:?}");
+    answer(&mut bench, 100, 2, 10, 9000, 0);
+    assert!(near(&bench.shares(), [10.0 / 13.0, 3.0 / 13.0]), "{:?}", bench.shares());
+    let first = bench.strategy.prefixes[0].begun;
+    assert_eq!(first, Some(Time::from_nanos(100_000_000)), "shares rest until counts have followed");
+}
+
+#[test]
+fn a_mark_of_an_open_way_stays_here_while_another_takes_more() {
+    let mut bench: Bench<Weir> = Bench::new(&json!({}), &[(1, 1), (2, 1)]);
+    assert!(open_ways(&mut bench, 100, 1).iter().all(|mark| *mark == 0));
+    answer(&mut bench, 101, 1, 10, OPEN, 1);
+    assert_eq!(answer(&mut bench, 102, 2, 10, OPEN, 1), 1, "both are full");
+    answer(&mut bench, 103, 1, 10, 9000, 0);
+    assert_eq!(answer(&mut bench, 104, 2, 10, OPEN, 1), 0, "the level of the first bounds what is sent");
+    assert_eq!(answer(&mut bench, 105, 1, 10, 9000, 1), 1, "a way with a level is none of these");
+    let mut unknown: Bench<Weir> = Bench::new(&json!({}), &[(1, 1), (2, 1)]);
+    answer(&mut unknown, 20, 1, 10, 9000, 0);
+    assert_eq!(answer(&mut unknown, 20, 2, 10, 0, 1), 1, "no way was open");
+}
+
+// Ten in the first round trip of 60 ms, of which eight come, one marked: 0.8 of them, then one more than came.
+#[test]
+fn an_open_way_that_was_marked_gets_a_fifth_less_and_then_one_more_each_round_trip() {
+    let mut bench: Bench<Weir> = Bench::new(&json!({}), &[(1, 1), (2, 1)]);
+    answer(&mut bench, 100, 2, 60, OPEN, 0);
+    answer(&mut bench, 100, 1, 10, 9000, 0);
+    assert_eq!(to_the_second(&mut bench, 101, 60), 10);
+    for ms in 110..118 {
+        answer(&mut bench, ms, 2, 60, OPEN, u8::from(ms == 112));
+    }
+    answer(&mut bench, 160, 1, 10, 9000, 0);
+    assert_eq!(to_the_second(&mut bench, 161, 60), 6);
+    for ms in 170..176 {
+        answer(&mut bench, ms, 2, 60, OPEN, 0);
+    }
+    answer(&mut bench, 220, 1, 10, 9000, 0);
+    assert_eq!(to_the_second(&mut bench, 222, 60), 7);
+}
+
+// Ways of 10 and 60 ms. What goes the longer one 48 ms before the last Interest is answered later than what goes the
+// shorter one with the last: 60 > 10 + 10/4 + 47.
+#[test]
+fn a_flow_that_ends_does_not_wait_for_a_longer_way() {
+    for (left, to_the_longer) in [(None, 10), (Some(48), 10), (Some(47), 0), (Some(0), 0)] {
+        let mut bench: Bench<Weir> = Bench::new(&json!({}), &[(1, 1), (2, 1)]);
+        answer(&mut bench, 100, 1, 10, 1000, 0);
+        answer(&mut bench, 100, 2, 60, 1000, 0);
+        let slot = bench.strategy.slots.round_trip;
+        let rtt = Duration::from_millis(40);
+        let said = left.map_or(0, |left: u32| ending_to_field(rtt, (f64::from(left) + 0.1) / 40.0));
+        bench.packet.fields.set(slot, said);
+        let longer = to_the_second(&mut bench, 101, 20);
+        assert!(longer.abs_diff(to_the_longer) <= 1, "{left:?}: {longer}");
     }
 }
