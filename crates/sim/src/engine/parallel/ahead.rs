@@ -155,11 +155,13 @@ impl Part {
         let Some(&Source::DirectedLink(link)) = self.sources.get(source as usize) else { return false };
         let rank = (at, net.sink.source(source));
         let here = &mut net.links[link as usize];
-        if rank >= bound || here.is_ahead || !net.sink.ahead.may_end_with(rank) {
+        let next = due(here.propagation.next_after_first());
+        // The second packet may arrive at the same instant and have joined its queue before the first, whose turn it is
+        // nevertheless: the schedule would have it before what was taken.
+        if rank >= bound || here.is_ahead || next < at || !net.sink.ahead.may_end_with(rank) {
             return false;
         }
         here.is_ahead = true;
-        let next = due(here.propagation.next_after_first());
         here.propagation.prefetch_first();
         let to = here.to;
         self.places.get(to as usize).into_iter().for_each(prefetch);
