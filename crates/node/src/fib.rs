@@ -4,50 +4,9 @@
 //! it to the node through `bind_flow`; per packet it is an array lookup.
 
 use crate::flow_prefixes::FlowPrefixes;
+use crate::hop_lists::HopLists;
 use ndnweir_core::ids::{FaceId, FlowId, PrefixId};
 use ndnweir_core::strategy::NextHop;
-use ndnweir_prefetch::prefetch;
-
-/// The next hops of one prefix. Large networks have millions of these, most with one hop: they take 16 bytes, and more
-/// only beyond the first hop.
-#[derive(Clone, Debug, ndnweir_state::Value)]
-pub(crate) enum Hops {
-    One(NextHop),
-    /// None or several.
-    Others(Box<[NextHop]>),
-}
-
-const _: () = assert!(size_of::<Hops>() == 16);
-
-impl Hops {
-    fn none() -> Hops {
-        Hops::Others(Box::default())
-    }
-
-    /// Cheapest first. A large network sets millions of lists of one at its start: these take no allocation.
-    fn of(mut hops: impl Iterator<Item = NextHop>) -> Hops {
-        let Some(first) = hops.next() else { return Hops::none() };
-        let Some(second) = hops.next() else { return Hops::One(first) };
-        let mut all: Vec<NextHop> = [first, second].into_iter().chain(hops).collect();
-        all.sort_by_key(|hop| hop.cost);
-        Hops::Others(all.into_boxed_slice())
-    }
-
-    #[inline]
-    pub(crate) fn as_slice(&self) -> &[NextHop] {
-        match self {
-            Hops::One(hop) => std::slice::from_ref(hop),
-            Hops::Others(hops) => hops,
-        }
-    }
-
-    fn as_mut_slice(&mut self) -> &mut [NextHop] {
-        match self {
-            Hops::One(hop) => std::slice::from_mut(hop),
-            Hops::Others(hops) => hops,
-        }
-    }
-}
 
 /// The table.
 #[derive(Debug, ndnweir_state::State)]
@@ -56,57 +15,66 @@ pub(crate) struct Fib {
     /// Who keeps the state of nodes shares the table among them and keeps it once.
     #[state(skip)]
     flows: FlowPrefixes,
-    hops: Vec<Hops>,
+    /// By prefix.
+    hops: HopLists,
 }
 
 impl Fib {
     pub(crate) fn new(prefixes: usize) -> Fib {
-        Fib { hops: vec![Hops::none(); prefixes], flows: FlowPrefixes::default() }
+        Fib { hops: HopLists::new(prefixes), flows: FlowPrefixes::default() }
     }
 
     /// How many prefixes there are.
     pub(crate) fn prefixes(&self) -> usize {
-        self.hops.len()
+        self.hops.count()
     }
 
     /// The next hops of a prefix; none for one that does not exist.
     #[inline]
     pub(crate) fn hops(&self, prefix: PrefixId) -> &[NextHop] {
-        self.hops.get(prefix.index()).map_or(&[], Hops::as_slice)
+        self.hops.get(prefix.index())
     }
 
     /// Asks for the next hops of a flow's names.
     #[inline(always)]
     pub(crate) fn expect(&self, flow: FlowId) {
-        let hops = self.prefix(flow).and_then(|prefix| self.hops.get(prefix.index()));
-        hops.into_iter().for_each(prefetch);
+        self.prefix(flow).into_iter().for_each(|prefix| self.hops.expect(prefix.index()));
     }
 
     /// The first of the next hops of a prefix.
     #[inline(always)]
     pub(crate) fn cheapest(&self, prefix: PrefixId) -> Option<FaceId> {
-        match self.hops.get(prefix.index())? {
-            Hops::One(hop) => Some(hop.face),
-            Hops::Others(hops) => hops.first().map(|hop| hop.face),
-        }
+        self.hops.first(prefix.index())
     }
 
     /// Replaces the next hops of a prefix, cheapest first, those of equal cost as given. What they were; none if there
     /// is no such prefix.
-    pub(crate) fn set(&mut self, prefix: PrefixId, hops: impl Iterator<Item = NextHop>) -> Option<Hops> {
-        let entry = self.hops.get_mut(prefix.index())?;
-        Some(std::mem::replace(entry, Hops::of(hops)))
+    pub(crate) fn set(&mut self, prefix: PrefixId, mut hops: impl Iterator<Item = NextHop>) -> Option<Vec<NextHop>> {
+        if prefix.index() >= self.hops.count() {
+            return None;
+        }
+        let before = self.hops(prefix).to_vec();
+        // A large network sets millions of lists of one at its start: these take no allocation.
+        let (first, second) = (hops.next(), hops.next());
+        if second.is_none() {
+            self.hops.set(prefix.index(), first.as_slice());
+        } else {
+            let mut all: Vec<NextHop> = first.into_iter().chain(second).chain(hops).collect();
+            all.sort_by_key(|hop| hop.cost);
+            self.hops.set(prefix.index(), &all);
+        }
+        Some(before)
     }
 
     /// How many prefixes have next hops.
     pub(crate) fn entries(&self) -> usize {
-        self.hops.iter().filter(|hops| !hops.as_slice().is_empty()).count()
+        (0..self.hops.count()).filter(|&prefix| !self.hops.get(prefix).is_empty()).count()
     }
 
     /// Changes all costs of a prefix, or none if `costs` are not for exactly its next hops. Of equal costs the previous
     /// best comes first, then the lower face. Whether they were changed.
     pub(crate) fn set_costs(&mut self, prefix: PrefixId, costs: &[NextHop]) -> bool {
-        let Some(entry) = self.hops.get_mut(prefix.index()).map(Hops::as_mut_slice) else { return false };
+        let entry = self.hops.get_mut(prefix.index());
         let new = |hop: &NextHop| costs.iter().find(|new| new.face == hop.face).map(|new| new.cost);
         let Some(best) = entry.first().map(|hop| hop.face) else { return false };
         if costs.len() != entry.len() || !entry.iter().all(|hop| new(hop).is_some()) {
@@ -127,7 +95,7 @@ impl Fib {
 
     /// Binds a flow to its prefix, or to none. Whether the flow's number is in bounds.
     pub(crate) fn bind(&mut self, flow: FlowId, prefix: Option<PrefixId>) -> bool {
-        self.flows.bind(flow, prefix.filter(|prefix| prefix.index() < self.hops.len()))
+        self.flows.bind(flow, prefix.filter(|prefix| prefix.index() < self.hops.count()))
     }
 
     /// Takes the prefixes of flows from a table that others have too.

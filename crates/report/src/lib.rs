@@ -41,23 +41,23 @@ pub use html::PAGE_START;
 pub use svg::Figure;
 pub use sweep::{NoSweep, sweep_figures, sweep_page};
 
-use ndnweir_lab::results::{Comparison, Error, NewFolder, SeriesOf, aggregate, read, replace_files, store};
+use ndnweir_lab::results::{Comparison, Error, NewFolder, SeriesOf, aggregate_of_shown, read, replace_files, store};
 use std::path::Path;
 
 /// All figures of a comparison.
 pub fn figures(comparison: &Comparison) -> Vec<Figure> {
-    figures::figures(comparison, &aggregate(comparison))
+    figures::figures(comparison, &aggregate_of_shown(comparison))
 }
 
 /// `report.html`.
 pub fn page(comparison: &Comparison) -> String {
-    let all = aggregate(comparison);
+    let all = aggregate_of_shown(comparison);
     html::page(comparison, &all, &figures::figures(comparison, &all))
 }
 
 /// `report.html` and `figures/*.svg`.
 fn drawn(comparison: &Comparison) -> Vec<(String, Vec<u8>)> {
-    let all = aggregate(comparison);
+    let all = aggregate_of_shown(comparison);
     let figures = figures::figures(comparison, &all);
     let mut files = vec![("report.html".to_owned(), html::page(comparison, &all, &figures).into_bytes())];
     files.extend(figures.iter().map(|f| (format!("figures/{}.svg", f.id), f.standalone().into_bytes())));

@@ -44,6 +44,7 @@ fn sort<T>(list: &mut Vec<T>, mut order: impl FnMut(&T, &T) -> Ordering) -> Vec<
     let mut numbered: Vec<(usize, T)> = std::mem::take(list).into_iter().enumerate().collect();
     numbered.sort_by(|a, b| order(&a.1, &b.1));
     let mut moved = vec![0; numbered.len()];
+    list.reserve_exact(numbered.len());
     for (new, (old, item)) in numbered.into_iter().enumerate() {
         moved[old] = new;
         list.push(item);

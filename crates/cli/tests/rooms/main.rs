@@ -19,7 +19,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("link", &["prefetch", "state", "core", "node"]),
     ("sim", &["prefetch", "state", "core", "wire", "node", "link"]),
     ("scenario", &["files", "core", "wire", "node", "link", "sim"]),
-    ("lab", &["files", "state", "core", "wire", "node", "link", "sim", "scenario"]),
+    ("lab", &["files", "prefetch", "state", "core", "wire", "node", "link", "sim", "scenario"]),
     ("report", &["files", "core", "wire", "node", "link", "sim", "scenario", "lab"]),
     ("view", &["files", "core", "wire", "node", "link", "sim", "scenario", "lab", "report"]),
     ("net", &["files", "core", "wire", "node", "link"]),

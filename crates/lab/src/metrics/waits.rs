@@ -4,6 +4,7 @@ use super::stats::{Buckets, bucket, middle};
 use crate::results::Run;
 use ndnweir_core::packet::Packet;
 use ndnweir_core::units::Time;
+use ndnweir_prefetch::prefetch;
 use ndnweir_sim::observer::{DirectedLinkId, NodeId};
 use ndnweir_sim::{PacketTap, TapPart};
 use ndnweir_state::State;
@@ -86,6 +87,10 @@ impl TapPart for Counts {
         {
             counts.add(bucket(waiting.end.since(waiting.start).nanos(), SUB_BITS));
         }
+    }
+
+    fn expect(&self, link: DirectedLinkId) {
+        self.links.get(link.0 as usize).into_iter().for_each(prefetch);
     }
 }
 

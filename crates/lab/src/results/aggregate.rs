@@ -60,7 +60,14 @@ impl Run {
     /// Every defined metric with a dotted name: `goodput_mbps`, `delay_ms.p99`, `consumers.C1.goodput_mbps`,
     /// `consumers.C1.paths.P1>R1>C1.goodput_mbps`, `links.R1>R2.queue_ms`, `shares.R1./a.R1>R2`.
     pub fn scalars(&self) -> Vec<(String, f64)> {
+        self.scalars_of(Parts::All)
+    }
+
+    fn scalars_of(&self, parts: Parts) -> Vec<(String, f64)> {
         let mut all = self.totals();
+        if parts == Parts::None {
+            return all.0;
+        }
         for c in &self.consumers {
             let at = format!("consumers.{}.", c.name);
             all.put(&at, "goodput_mbps", Some(c.goodput_mbps));
@@ -102,15 +109,21 @@ impl Run {
         for l in &self.links {
             let at = format!("links.{}.", l.name);
             all.put(&at, "utilization", Some(l.utilization));
+            all.put(&at, "queue_ms", Some(l.queue_ms));
+            if parts == Parts::Shown {
+                continue;
+            }
             all.put(&at, "utilization_data", Some(l.utilization_data));
             all.put(&at, "utilization_interests", Some(l.utilization_interests));
-            all.put(&at, "queue_ms", Some(l.queue_ms));
             all.put(&at, "queue_max_ms", Some(l.queue_max_ms));
             all.put(&at, "queue_p99_ms", l.queue_p99_ms);
             all.put(&at, "queue_packets", Some(l.queue_packets));
             all.put(&at, "loss_mbps", Some(l.loss_mbps));
             all.counts(&at, &[("marks", l.marks), ("interest_marks", l.interest_marks), ("nacks", l.nacks)]);
             all.counts(&format!("{at}drops."), &drops(&l.drops));
+        }
+        if parts == Parts::Shown {
+            return all.0;
         }
         for n in &self.nodes {
             let at = format!("nodes.{}.", n.name);
@@ -192,17 +205,32 @@ impl Scalars {
     }
 }
 
+/// Of which parts of the network metrics are wanted beside those of the run.
+#[derive(Clone, Copy, PartialEq)]
+enum Parts {
+    None,
+    /// See [`aggregate_of_shown`].
+    Shown,
+    All,
+}
+
 /// Mean, spread and number of every metric, by scheme.
 pub fn aggregate(comparison: &Comparison) -> Vec<Aggregate> {
-    aggregated(comparison, true)
+    aggregated(comparison, Parts::All)
+}
+
+/// The same with what pages show: of consumers all, of links `utilization` and `queue_ms`, of nodes and shares nothing.
+/// A large network has a million other metrics.
+pub fn aggregate_of_shown(comparison: &Comparison) -> Vec<Aggregate> {
+    aggregated(comparison, Parts::Shown)
 }
 
 /// The same without metrics of single consumers, links, nodes and shares.
 pub(super) fn aggregate_of_runs(comparison: &Comparison) -> Vec<Aggregate> {
-    aggregated(comparison, false)
+    aggregated(comparison, Parts::None)
 }
 
-fn aggregated(comparison: &Comparison, with_parts: bool) -> Vec<Aggregate> {
+fn aggregated(comparison: &Comparison, parts: Parts) -> Vec<Aggregate> {
     let mut all = Vec::new();
     for scheme in comparison.schemes() {
         let mut values: Vec<(String, f64)> = Vec::new();
@@ -218,9 +246,8 @@ fn aggregated(comparison: &Comparison, with_parts: bool) -> Vec<Aggregate> {
                 let slowdown = comparison.optimum.slowdown(&c.name, c.completion_s?)?;
                 Some((format!("consumers.{}.slowdown", c.name), super::significant(slowdown, 9)))
             });
-            let slowdowns = slowdowns.filter(|_| with_parts);
-            let scalars = if with_parts { run.scalars() } else { run.totals().0 };
-            values.extend(scalars.into_iter().chain(attained).chain(slowdowns));
+            let slowdowns = slowdowns.filter(|_| parts != Parts::None);
+            values.extend(run.scalars_of(parts).into_iter().chain(attained).chain(slowdowns));
         }
         // Sorted once, and those of one name left in their order: a large network has half a million names.
         values.sort_by(|a, b| a.0.cmp(&b.0));
@@ -258,4 +285,26 @@ pub fn zero_spread(comparison: &Comparison) -> Vec<ZeroSpread> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::LinkRun;
+
+    #[test]
+    fn pages_are_given_some_metrics_of_links_and_those_of_runs_none() {
+        let link = LinkRun { name: "A>B".to_owned(), ..LinkRun::default() };
+        let run = Run { links: vec![link], ..Run::default() };
+        let of_links = |parts| {
+            let mut scalars = run.scalars_of(parts);
+            scalars.retain(|(name, _)| name.starts_with("links."));
+            scalars
+        };
+        let (all, shown) = (of_links(Parts::All), of_links(Parts::Shown));
+        let names: Vec<&str> = shown.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["links.A>B.utilization", "links.A>B.queue_ms"]);
+        assert!(shown.iter().all(|scalar| all.contains(scalar)) && all.len() > 10);
+        assert!(of_links(Parts::None).is_empty());
+    }
 }

@@ -28,7 +28,7 @@ mod thin;
 mod video;
 
 use aggregate::aggregate_of_runs;
-pub use aggregate::{Aggregate, Summary, ZeroSpread, aggregate, drops, zero_spread};
+pub use aggregate::{Aggregate, Summary, ZeroSpread, aggregate, aggregate_of_shown, drops, zero_spread};
 pub use cases::{CaseResult, CaseResults};
 pub use control::{ControlRun, SWITCH, SwitchRun};
 pub use cross::CrossRun;

@@ -31,7 +31,7 @@ impl Node {
         if let Some(before) = self.fib.set(prefix, hops.iter().copied().filter(|hop| hop.face.index() < faces)) {
             self.notify_next_hops(now, prefix);
             if self.strategies.any_sends_pending() {
-                let is_new = |face: &FaceId| before.as_slice().iter().all(|hop| hop.face != *face);
+                let is_new = |face: &FaceId| before.iter().all(|hop| hop.face != *face);
                 let new: Vec<FaceId> = self.fib.hops(prefix).iter().map(|hop| hop.face).filter(is_new).collect();
                 for face in new {
                     self.send_pending(now, prefix, face);

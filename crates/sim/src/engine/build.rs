@@ -8,7 +8,6 @@ use super::fragments::Fragments;
 use super::media::Media;
 use super::parallel::Threads;
 use super::planner::PlannerHost;
-use super::routes::PrefixRoutes;
 use super::sampling::Sampler;
 use super::sink::Alone;
 use super::{EgressLink, Engine, EngineLink, EngineNode, KnownFields, Local, Net, Process, RunOptions, Source};
@@ -34,7 +33,7 @@ use ndnweir_link::{Port, Propagation};
 use ndnweir_node::fetcher::LossDetection;
 use ndnweir_node::requests::Requests;
 use ndnweir_node::{
-    FaceConfig, Fetcher, FetcherConfig, FlowPrefixes, Node, NodeConfig, Server, ServerConfig, StrategyChoiceId,
+    FaceConfig, Fetcher, FetcherConfig, FlowPrefixes, HopLists, Node, NodeConfig, Server, ServerConfig, StrategyChoiceId,
 };
 use std::collections::BTreeMap;
 
@@ -58,12 +57,12 @@ pub(super) fn direction(network: &Network, directed_link: u32) -> &Direction {
 pub(super) fn base_rtts(
     network: &Network,
     topology: &Topology,
-    fib: &PrefixRoutes,
+    fib: &HopLists,
     node: usize,
 ) -> Vec<(FaceId, Duration)> {
     let walk = |first: &NextHop| {
         let (mut at, mut hop, mut rtt) = (node, *first, Duration::ZERO);
-        for _ in 0..fib.nodes() {
+        for _ in 0..fib.count() {
             let out = topology.faces[at].iter().find(|&&out| topology.channels[out as usize].out_face == hop.face.0);
             let Some(&out) = out else { return Some((first.face, rtt)) };
             let (forth, back) = (topology.channels[out as usize], topology.channels[out as usize ^ 1]);
@@ -72,11 +71,11 @@ pub(super) fn base_rtts(
             }
             rtt = rtt + direction(network, forth.directed_link).delay + direction(network, back.directed_link).delay;
             at = forth.to as usize;
-            hop = *fib.of(at).first()?;
+            hop = *fib.get(at).first()?;
         }
         None
     };
-    fib.of(node).iter().filter_map(walk).collect()
+    fib.get(node).iter().filter_map(walk).collect()
 }
 
 impl<'n, 'o> Engine<'n, 'o> {

@@ -2,7 +2,6 @@
 
 use super::build::base_rtts;
 use super::parallel::map_on;
-use super::routes::PrefixRoutes;
 use super::{Engine, Local, next_due};
 use crate::network::{Change, LinkDirection, Network};
 use crate::routing::{Availability, Fibs};
@@ -11,6 +10,7 @@ use crate::topology::{NONE, Topology};
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::strategy::NextHop;
 use ndnweir_core::units::{Rate, Time};
+use ndnweir_node::HopLists;
 
 /// The changes to come and the state of the network they led to.
 #[derive(ndnweir_state::State)]
@@ -27,8 +27,9 @@ pub(super) struct Faults {
     availability: Option<Availability>,
     /// By prefix: node and local face of every producer.
     served: Vec<Vec<(u32, u16)>>,
-    /// By prefix: the next hops in force.
-    pub(super) fib: Vec<PrefixRoutes>,
+    /// By prefix: the next hops in force of every node; no lists before routes were computed, and
+    /// where nobody asks for them again.
+    pub(super) fib: Vec<HopLists>,
 }
 
 impl Faults {
@@ -42,7 +43,7 @@ impl Faults {
             link_up: vec![true; network.links.len()],
             rates: vec![None; 2 * network.links.len()],
             availability: None,
-            fib: vec![PrefixRoutes::default(); network.prefixes as usize],
+            fib: vec![HopLists::default(); network.prefixes as usize],
             served: vec![Vec::new(); network.prefixes as usize],
         }
     }
@@ -311,20 +312,20 @@ impl Engine<'_, '_> {
             for &(node, face) in &served[prefix] {
                 found[node as usize].push(NextHop { face: FaceId(face), cost: 0 });
             }
-            PrefixRoutes::new(&found)
+            HopLists::of(&found)
         };
         let threads = self.threads.for_things(served.len() * self.process.places.len());
         let new = map_on(threads, served.len(), routes);
         let old = std::mem::replace(&mut self.faults.fib, new);
         // Compared twice instead of listed: at the start of a large network millions of routes change. Node by node, so
         // that each stays in the caches.
-        let changed = |new: &[PrefixRoutes], prefix: usize, node: usize| old[prefix].of(node) != new[prefix].of(node);
+        let changed = |new: &[HopLists], prefix: usize, node: usize| old[prefix].get(node) != new[prefix].get(node);
         let mut nodes = vec![false; self.process.places.len()];
         for (number, changes) in nodes.iter_mut().enumerate() {
             for prefix in (0..old.len()).filter(|&prefix| changed(&self.faults.fib, prefix, number)) {
                 *changes = true;
                 let Some(node) = &mut self.process.places[number].node else { continue };
-                node.set_route(self.process.now, PrefixId(prefix as u32), self.faults.fib[prefix].of(number));
+                node.set_route(self.process.now, PrefixId(prefix as u32), self.faults.fib[prefix].get(number));
                 if node.wants_base_rtts() {
                     let rtts = base_rtts(self.network, &self.process.net.topology, &self.faults.fib[prefix], number);
                     node.set_base_rtts(PrefixId(prefix as u32), &rtts);
@@ -332,6 +333,11 @@ impl Engine<'_, '_> {
             }
         }
         if self.process.now == Time::ZERO {
+            // Nobody will ask: there are no shares, no planner, and nothing that other routes could follow from.
+            let is_fixed = self.faults.changes.is_empty() && !self.control.is_on();
+            if is_fixed && self.faults.fib.iter().all(|routes| routes.several().next().is_none()) {
+                self.faults.fib.fill_with(HopLists::default);
+            }
             return;
         }
         for prefix in 0..old.len() {

@@ -12,7 +12,6 @@ mod media;
 mod parallel;
 mod planner;
 mod process;
-mod routes;
 mod sampling;
 mod sink;
 
@@ -63,6 +62,8 @@ pub trait PacketTap {
 pub trait TapPart: Any + Send {
     /// A packet starts on a link at `waiting.end`, as [`PacketTap::sent`] says.
     fn sent(&mut self, waiting: Range<Time>, link: DirectedLinkId);
+    /// A packet will probably start on a link soon: its memory may be asked for.
+    fn expect(&self, _link: DirectedLinkId) {}
 }
 
 /// What takes the events of each process in a window of several threads.

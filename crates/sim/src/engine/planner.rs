@@ -253,7 +253,7 @@ impl Engine<'_, '_> {
         }
         let router = RouterId(number);
         for prefix in 0..self.faults.fib.len() {
-            let hops = self.faults.fib[prefix].of(number as usize).to_vec();
+            let hops = self.faults.fib[prefix].get(number as usize).to_vec();
             if hops.is_empty() {
                 continue;
             }
@@ -319,7 +319,7 @@ impl Engine<'_, '_> {
         if !self.control.is_on() || self.process.now == Time::ZERO || !self.process.places[number as usize].up {
             return;
         }
-        let hops = self.faults.fib[prefix.index()].of(number as usize).to_vec();
+        let hops = self.faults.fib[prefix.index()].get(number as usize).to_vec();
         self.control.send_until_acknowledged(
             self.process.now,
             None,

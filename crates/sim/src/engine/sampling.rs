@@ -115,8 +115,7 @@ impl Engine<'_, '_> {
         let Process { net, places, .. } = process;
         sampler.shares.clear();
         for (prefix, routes) in faults.fib.iter().enumerate() {
-            let by_node = (0..routes.nodes()).map(|number| (number, routes.of(number)));
-            for (number, hops) in by_node.filter(|(_, hops)| hops.len() > 1) {
+            for (number, hops) in routes.several() {
                 let Some(node) = &places[number].node else { continue };
                 sampler.node_shares.clear();
                 node.shares(

@@ -6,9 +6,11 @@
 //! asked for. Nothing else is changed before its time: the packet stays on its link, and if what is sent there meanwhile
 //! comes before it, the schedule has it again.
 
+use super::log::Log;
 use super::{Part, Rank};
 use crate::engine::Source;
 use crate::engine::process::{Local, due};
+use crate::observer::DirectedLinkId;
 use crate::schedule::{Due, Schedule};
 use ndnweir_core::ids::FaceId;
 use ndnweir_node::Expected;
@@ -184,7 +186,7 @@ impl Part {
     fn expect(&mut self) {
         let Self { net, places, apps, servers, .. } = self;
         let links = &net.links;
-        let ahead = &mut net.sink.ahead;
+        let Log { ahead, tap, .. } = &mut net.sink;
         if let Some(coming) = ahead.get_mut(NODE)
             && let Some(node) = &places[coming.to as usize].node
         {
@@ -223,6 +225,7 @@ impl Part {
             coming.way = match place.egress_links.get(face.index()) {
                 Some(by) => {
                     let out = by.directed_link();
+                    tap.iter().for_each(|tap| tap.expect(DirectedLinkId(out)));
                     prefetch_first(&links[out as usize], 128);
                     Way::Link(out)
                 }
