@@ -33,7 +33,8 @@ use ndnweir_link::{Port, Propagation};
 use ndnweir_node::fetcher::LossDetection;
 use ndnweir_node::requests::Requests;
 use ndnweir_node::{
-    FaceConfig, Fetcher, FetcherConfig, FlowPrefixes, HopLists, Node, NodeConfig, Server, ServerConfig, StrategyChoiceId,
+    FaceConfig, Fetcher, FetcherConfig, FlowPrefixes, HopLists, Node, NodeConfig, Server, ServerConfig,
+    StrategyChoiceId,
 };
 use std::collections::BTreeMap;
 

@@ -275,10 +275,12 @@ impl<'a> Levels<'a> {
     pub(super) fn search_paths(&mut self) -> Vec<f64> {
         let costs = self.paths.costs(&self.per_capacity(&self.game.prices));
         let mut cheapest = self.game.cheapest();
-        for (group, least) in cheapest.iter_mut().enumerate() {
-            let (flow, limit) = (self.groups[group][0], *least * (1.0 - CHEAPER));
-            self.searches += 1;
-            let Some(path) = self.search.cheapest(self.problem, self.paths, flow, &costs, limit) else { continue };
+        let flows = self.groups.iter().zip(&cheapest).map(|(members, least)| (members[0], least * (1.0 - CHEAPER)));
+        let flows: Vec<(usize, f64)> = flows.collect();
+        self.searches += flows.len();
+        let found = self.search.all_cheapest(self.problem, self.paths, &flows, &costs);
+        for ((group, least), path) in cheapest.iter_mut().enumerate().zip(found) {
+            let Some(path) = path else { continue };
             let cost = path_cost(&path, &costs);
             *least = cost.min(*least);
             self.game.add(group, path);

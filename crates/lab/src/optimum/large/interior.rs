@@ -339,12 +339,14 @@ impl Interior {
         let costs = paths.costs(&prices);
         let target = CENTERING * self.gap() / (self.columns.len() + self.links.len()) as f64;
         let before = search.work;
-        for g in 0..self.groups.len() {
-            let group = &self.groups[g];
+        let wanted = |group: &Group| {
             let known = |c: &usize| product(&self.columns[*c].charges, &prices);
             let least = group.columns.iter().map(known).fold(f64::INFINITY, f64::min);
-            let below = least * (1.0 - PRICE_TOLERANCE);
-            let Some(path) = search.cheapest(problem, paths, group.flow, &costs, below) else { continue };
+            (group.flow, least * (1.0 - PRICE_TOLERANCE))
+        };
+        let wanted: Vec<(usize, f64)> = self.groups.iter().map(wanted).collect();
+        for (g, path) in search.all_cheapest(problem, paths, &wanted, &costs).into_iter().enumerate() {
+            let (group, Some(path)) = (&self.groups[g], path) else { continue };
             if group.columns.iter().any(|c| self.columns[*c].path == path) {
                 continue;
             }

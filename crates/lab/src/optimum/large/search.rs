@@ -2,11 +2,14 @@
 
 use super::super::paths::{Path, Paths};
 use super::super::{AllowedLinks, Problem};
+use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// No hop.
 const NONE: u32 = u32::MAX;
+/// So many searches are for one thread: some hundred microseconds.
+const TOGETHER: usize = 32;
 
 /// Searches from a consumer against the direction of Data, without allocating.
 pub(super) struct Search {
@@ -16,7 +19,8 @@ pub(super) struct Search {
     reached: Vec<u32>,
     serves: Vec<u32>,
     search: u32,
-    heap: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Costs, and in the lowest bits nodes: one comparison for both.
+    heap: BinaryHeap<Reverse<u128>>,
     /// Hops that were looked at.
     pub(super) work: u64,
 }
@@ -54,10 +58,10 @@ impl Search {
             self.serves[*node] = search;
         }
         self.heap.clear();
-        self.heap.push(Reverse((0, consumer as u32)));
+        self.heap.push(entry(0.0, consumer));
         (self.cost[consumer], self.first[consumer], self.reached[consumer]) = (0.0, NONE, search);
-        while let Some(Reverse((bits, node))) = self.heap.pop() {
-            let (node, cost) = (node as usize, f64::from_bits(bits));
+        while let Some(Reverse(first)) = self.heap.pop() {
+            let (node, cost) = (first as u32 as usize, f64::from_bits((first >> 32) as u64));
             if cost > self.cost[node] {
                 continue;
             }
@@ -69,11 +73,30 @@ impl Search {
                 let (from, through) = (paths.from(hop), cost + costs[hop]);
                 if through < limit && (self.reached[from] != search || through < self.cost[from]) {
                     (self.cost[from], self.first[from], self.reached[from]) = (through, hop as u32, search);
-                    self.heap.push(Reverse((through.to_bits(), from as u32)));
+                    self.heap.push(entry(through, from));
                 }
             }
         }
         None
+    }
+
+    /// [`Search::cheapest`] of many flows, each with its limit, by all threads.
+    pub(super) fn all_cheapest(
+        &mut self,
+        problem: &Problem,
+        paths: &Paths<'_>,
+        flows: &[(usize, f64)],
+        costs: &[f64],
+    ) -> Vec<Option<Path>> {
+        let part = |flows: &[(usize, f64)]| {
+            let mut search = Search::new(problem.nodes);
+            let found = flows.iter().map(|&(flow, limit)| search.cheapest(problem, paths, flow, costs, limit));
+            let found: Vec<Option<Path>> = found.collect();
+            (found, search.work)
+        };
+        let parts: Vec<_> = flows.par_chunks(TOGETHER).map(part).collect();
+        self.work += parts.iter().map(|(_, work)| work).sum::<u64>();
+        parts.into_iter().flat_map(|(found, _)| found).collect()
     }
 
     fn path(&self, paths: &Paths, producer: usize) -> Path {
@@ -84,4 +107,9 @@ impl Search {
         }
         path
     }
+}
+
+/// A node at a cost, which is not negative.
+fn entry(cost: f64, node: usize) -> Reverse<u128> {
+    Reverse(u128::from(cost.to_bits()) << 32 | node as u128)
 }
