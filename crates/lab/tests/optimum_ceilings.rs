@@ -254,3 +254,51 @@ fn nothing_is_ideal_where_the_network_changes_or_nothing_ends() {
     assert!(optimum(&written(&format!("{object}\n{event}"))).completions.is_empty());
     assert!(optimum(&written(&object.replace("packets = 10", "packets = 10\nstop = \"1s\""))).completions.is_empty());
 }
+
+/// Ends, rate in 10⁶ bit/s and delay in ms of each link of a drawn network.
+const DRAWN: &str = "\
+    0 1 24.6 7.77, 0 2 37.5 2.38, 1 3 13.5 1.84, 1 4 8.07 14.2, 0 5 15.7 0.843, 5 6 6.3 2.58, 4 7 8.19 27.0, \
+    4 8 5.15 1.13, 0 9 3.81 15.8, 8 10 27.8 1.16, 2 11 2.41 2.69, 10 12 24.4 5.46, 7 13 12.6 2.52, \
+    9 14 2.57 27.4, 12 15 13.0 7.7, 13 16 3.0 12.5, 6 17 12.4 7.47, 15 18 2.68 9.06, 2 19 35.1 5.4, \
+    2 20 29.9 1.53, 0 8 8.98 10.6, 0 18 2.13 12.5, 12 17 24.9 0.854, 3 11 16.0 3.0, 6 7 3.51 25.2, \
+    5 15 25.7 2.08, 7 16 26.6 17.1, 11 20 3.42 14.7, 6 13 17.7 2.92, 10 13 15.3 1.21, 14 18 30.5 17.3, \
+    19 20 38.5 0.61, 16 20 19.3 2.5, 9 12 2.08 6.26, 9 19 8.34 4.89";
+
+// The program over paths found no floor that held once rates were relaxed by 10⁻⁷.
+#[test]
+fn a_drawn_network_whose_programs_lose_their_digits_has_an_optimum() {
+    let mut text = String::from("name = \"drawn\"\nrouting = { mode = \"all\", cost = \"delay\" }\n");
+    (0..21).for_each(|node| text += &format!("[[node]]\nname = \"N{node}\"\n"));
+    for link in DRAWN.split(", ") {
+        let [one, other, rate, delay] = link.split_whitespace().collect::<Vec<_>>()[..] else { panic!("{link}") };
+        text += &format!("[[link]]\nends = [\"N{one}\", \"N{other}\"]\nrate = \"{rate}Mbps\"\ndelay = \"{delay}ms\"\n");
+    }
+    for (number, node) in [19, 7].into_iter().enumerate() {
+        text += &format!("[[producer]]\nname = \"P{number}\"\nnode = \"N{node}\"\nprefix = \"/P{number}\"\n");
+    }
+    let consumers = [
+        (16, 1),
+        (9, 1),
+        (1, 1),
+        (14, 1),
+        (10, 0),
+        (4, 0),
+        (13, 0),
+        (9, 0),
+        (0, 1),
+        (12, 0),
+        (17, 0),
+        (7, 0),
+        (9, 1),
+        (4, 1),
+    ];
+    for (number, (node, producer)) in consumers.into_iter().enumerate() {
+        text +=
+            &format!("[[consumer]]\nname = \"C{number}\"\nnode = \"N{node}\"\nprefix = \"/P{producer}/{number}\"\n");
+    }
+    let optimum = optimum(&written(&text));
+    assert_eq!(optimum.undefined, None);
+    assert!(
+        optimum.max_total_mbps >= optimum.total_mbps && optimum.links.iter().all(|link| link.utilization <= 1.0001)
+    );
+}

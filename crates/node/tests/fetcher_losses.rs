@@ -49,7 +49,7 @@ fn an_overtaken_segment_is_lost_a_round_trip_and_a_quarter_after_its_interest_wi
     assert_eq!(fetcher.poll_timeout(), at(300));
 }
 
-// As above, but the Data of segment 2 says that other ways take 50 ms longer: 10 + 100 + 50 + 25.
+// As above, but the Data of segment 2 says that other ways take 50 ms longer: 10 + 100 + 50 + 150/4.
 #[test]
 fn a_segment_that_may_have_gone_a_longer_way_is_given_as_much_more_time() {
     let mut layout = FieldLayout::new();
@@ -63,7 +63,7 @@ fn a_segment_that_may_have_gone_a_longer_way_is_given_as_much_more_time() {
     second.fields.set(slot, 50_000);
     fetcher.handle(at(100), &data(0));
     fetcher.handle(at(120), &second);
-    assert_eq!(fetcher.poll_timeout(), at(185));
+    assert_eq!(fetcher.poll_timeout(), at(197) + Duration::from_micros(500));
 }
 
 #[test]

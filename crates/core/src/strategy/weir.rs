@@ -5,6 +5,7 @@
 //! MPTCP's coupling. Serving in turns is smooth weighted round robin: drawn splits queue more than counted ones.
 
 mod entry;
+mod open;
 mod round;
 
 use super::shares::cheapest;

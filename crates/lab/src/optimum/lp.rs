@@ -13,8 +13,8 @@ use super::{AllowedLinks, Problem};
 use good_lp::{Expression, ProblemVariables, Solution, SolverModel, Variable, constraint, microlp, variable};
 
 /// Constraints found by one program are relaxed by this fraction in the next, so that rounding cannot make it
-/// infeasible.
-const RELAXATION: f64 = 1e-7;
+/// infeasible; by the second where the first was not enough.
+const RELAXATIONS: [f64; 2] = [1e-7, 1e-5];
 /// A path must be cheaper by this fraction to count as cheaper.
 const PRICE_TOLERANCE: f64 = 1e-7;
 /// The prices of the flows that rise together sum up to one; a price below this counts as zero.
@@ -72,8 +72,7 @@ impl<'a> Program<'a> {
             self.scale *= if level > 1e-12 { level } else { 1.0 };
         }
         while !open.is_empty() {
-            let floor: Vec<f64> = rates.iter().map(|r| r * (1.0 - RELAXATION)).collect();
-            let prices = self.solve(&Goal::Level(&open), &floor)?;
+            let prices = self.relaxed(&rates, |program, floor| program.solve(&Goal::Level(&open), floor))?;
             open.iter().for_each(|f| rates[*f] = prices.value);
             let before = open.len();
             open.retain(|f| prices.flows[*f] < DUAL_TOLERANCE);
@@ -99,14 +98,25 @@ impl<'a> Program<'a> {
     }
 
     /// Utilisation of each link when the flows have these rates, over the known paths and with the least total traffic.
-    pub(super) fn loads(&self, rates: &[f64]) -> Result<Vec<f64>, SolverError> {
-        let floor: Vec<f64> = rates.iter().map(|r| r / self.scale * (1.0 - RELAXATION)).collect();
-        let loads = self.least_traffic(&floor)?;
+    pub(super) fn loads(&mut self, rates: &[f64]) -> Result<Vec<f64>, SolverError> {
+        let rates: Vec<f64> = rates.iter().map(|r| r / self.scale).collect();
+        let loads = self.relaxed(&rates, |program, floor| program.least_traffic(floor))?;
         let utilization = |(link, load): (usize, f64)| {
             let capacity = self.capacity(link);
             super::utilization(load, capacity)
         };
         Ok(loads.into_iter().enumerate().map(utilization).collect())
+    }
+
+    /// Solves a program in which flows keep these rates, relaxed.
+    fn relaxed<T>(
+        &mut self,
+        rates: &[f64],
+        solve: impl Fn(&mut Self, &[f64]) -> Result<T, SolverError>,
+    ) -> Result<T, SolverError> {
+        let floor = |part: f64| -> Vec<f64> { rates.iter().map(|r| r * (1.0 - part)).collect() };
+        let [first, second] = RELAXATIONS.map(floor);
+        solve(self, &first).or_else(|_| solve(self, &second))
     }
 
     /// Adds paths until no path improves the objective.

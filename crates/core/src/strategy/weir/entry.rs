@@ -33,8 +33,6 @@ const PROBE_SPACING: Duration = Duration::from_millis(100);
 const MOST_SOFT: f64 = 4.0;
 /// By how much the first level of a next hop changes its share at most.
 const MOST_FIRST: f64 = 16.0;
-/// What a way counts as that has not been full yet, over the mean level of the others.
-const OPEN_LEVELS: f64 = 2.0;
 /// Levels of next hops that told their first less than so long ago are compared by that (ours).
 const BEGINNING: Duration = Duration::from_millis(1000);
 /// What has not answered for longer since it was first asked is not taken for a long way any more (ours).
@@ -55,20 +53,21 @@ pub(super) struct Hop {
     /// Whether no link of its way has told one, though all would: it has room, and its level is a guess. Forwarders learn
     /// rates, simulations do not.
     #[state(skip)]
-    is_open: bool,
+    pub(super) is_open: bool,
     /// Whether it ever was.
     #[state(skip)]
-    was_open: bool,
+    pub(super) was_open: bool,
     /// Interests and Data of its present round trip, and how many Interests it may get in it while it is open.
     #[state(skip)]
-    round: Round,
+    pub(super) round: Round,
     /// The part of the last Interests that it got while ways were open, which may be less than its share.
     #[state(skip)]
-    part: f64,
+    pub(super) part: f64,
     /// The first, as the least of its path, and when it was told.
-    first: Option<(Time, f64)>,
-    /// When a Data told it last.
+    pub(super) first: Option<(Time, f64)>,
+    /// When a Data told it last, and when one came last.
     pub(super) seen: Time,
+    heard: Time,
     /// When an Interest went there first, and last.
     pub(super) tried: Option<Time>,
     pub(super) asked: Option<Time>,
@@ -82,8 +81,24 @@ impl Hop {
     pub(super) fn new(face: FaceId, share: f64, now: Time) -> Hop {
         let (credit, level, part, round) = (0.0, 0.0, 0.0, Round::default());
         let (is_open, was_open, first, tried, asked) = (false, false, None, None, None);
-        let (srtt, latest, seen) = (None, Duration::ZERO, now);
-        Hop { face, share, credit, level, is_open, was_open, round, part, first, seen, tried, asked, srtt, latest }
+        let (srtt, latest, seen, heard) = (None, Duration::ZERO, now, Time::ZERO);
+        Hop {
+            face,
+            share,
+            credit,
+            level,
+            is_open,
+            was_open,
+            round,
+            part,
+            first,
+            seen,
+            heard,
+            tried,
+            asked,
+            srtt,
+            latest,
+        }
     }
 
     /// A link of its way tells a level. Whether none did before, though Data had come.
@@ -95,12 +110,12 @@ impl Hop {
     }
 
     /// Whether a Data came within the last two round trips.
-    fn answers(&self, now: Time) -> bool {
-        self.srtt.is_some_and(|srtt| now.since(self.round.heard) <= srtt * 2)
+    pub(super) fn answers(&self, now: Time) -> bool {
+        self.srtt.is_some_and(|srtt| now.since(self.heard) <= srtt * 2)
     }
 
     /// Whether it tells no level of its own.
-    fn has_none(&self) -> bool {
+    pub(super) fn has_none(&self) -> bool {
         self.level == 0.0 || self.is_open
     }
 
@@ -112,8 +127,8 @@ impl Hop {
 
     /// A Data came after `rtt`.
     pub(super) fn answered(&mut self, now: Time, rtt: Duration, marked: bool) {
-        self.round.answer(now, marked);
-        self.latest = rtt;
+        self.round.answer(marked);
+        (self.heard, self.latest) = (now, rtt);
         self.took(rtt, false);
     }
 
@@ -262,50 +277,6 @@ impl Entry {
             self.hops[new].share *= (level / mean).clamp(1.0 / MOST_FIRST, MOST_FIRST);
             self.normalise();
         }
-    }
-
-    /// The way by `face` tells its first level, and was open. Each such way was filled by itself and carried what it can:
-    /// shares become the parts that they got, and of those whose links are known what came at most.
-    fn end_open(&mut self, now: Time, face: FaceId, level: f64) {
-        let is_known = |hop: &Hop| hop.was_open && hop.round.best > 0.0 && (hop.face == face || !hop.has_none());
-        self.hops.iter_mut().for_each(|hop| hop.share = hop.part.max(NEVER_NOTHING));
-        let known = || self.hops.iter().filter(|hop| is_known(hop));
-        let all: f64 = known().map(|hop| hop.share).sum();
-        let best: f64 = known().map(|hop| hop.round.best).sum();
-        let others = known().count() > 1;
-        self.hops.iter_mut().filter(|hop| is_known(hop)).for_each(|hop| hop.share = all * hop.round.best / best);
-        self.normalise();
-        self.begun = self.begun.filter(|_| !others).or(others.then_some(now));
-        if let Some(hop) = self.hops.iter_mut().find(|hop| hop.face == face) {
-            hop.first = Some((now, level));
-        }
-    }
-
-    /// Whether a mark of a Data from `face` is for this node alone: where ways are open, each without a level has rounds of
-    /// its own, and others can take what no longer goes there.
-    pub(super) fn keeps_mark(&self, now: Time, face: FaceId) -> bool {
-        let takes_more = |hop: &Hop| hop.face != face && hop.answers(now) && (!hop.has_none() || hop.round.grows());
-        self.hops.iter().any(|hop| hop.was_open)
-            && self.hops.iter().any(|hop| hop.face == face && hop.has_none())
-            && self.hops.iter().any(takes_more)
-    }
-
-    /// No link on the way by `face` has shown yet that it bounds what is sent: it counts as a multiple of the others.
-    fn guess(&mut self, now: Time, face: FaceId) -> bool {
-        let others = |hop: &&Hop| hop.level > 0.0 && !hop.is_open && hop.face != face;
-        let all: f64 = self.hops.iter().filter(others).map(|hop| hop.share).sum();
-        let mean = self.hops.iter().filter(others).map(|hop| hop.share * hop.level).sum::<f64>() / all;
-        if !self.hops.iter().any(|hop| hop.was_open) {
-            self.hops.iter_mut().for_each(|hop| hop.part = hop.share);
-        }
-        let Some(hop) = self.hops.iter_mut().find(|hop| hop.face == face) else { return false };
-        hop.was_open = true;
-        // Without others to compare it to, and where one fell silent that had told a level, nothing is known.
-        if all <= 0.0 || (hop.level > 0.0 && !hop.is_open) {
-            return false;
-        }
-        (hop.level, hop.is_open, hop.seen) = (OPEN_LEVELS * mean, true, now);
-        true
     }
 
     /// Moves shares of next hops that told a level, `reactions` after they moved last.

@@ -4,10 +4,9 @@ use crate::units::{Duration, Time};
 
 /// How many Interests an open way may get in its first round trip; as window laws begin (RFC 6928).
 const FIRST_ROUND: u32 = 10;
-
-/// And in each after it, over the Data that came in the last.
+/// And in each after it, over the Data that came in the last; one more than these once its queue was marked (ours).
 const NEXT_ROUND: u32 = 2;
-/// Or once it was marked: then one more each.
+/// And after one in which it was marked; as `beta` of BIC.
 const AFTER_MARK: f64 = 0.8;
 
 /// What went to an open way, and came from it, in one round trip. Else all ways would fill at the speed of the shortest, and
@@ -23,8 +22,6 @@ pub(super) struct Round {
     is_full: bool,
     /// The most Data of a round trip, in one second.
     pub(super) best: f64,
-    /// When a Data came last.
-    pub(super) heard: Time,
 }
 
 impl Round {
@@ -35,22 +32,21 @@ impl Round {
     /// An Interest goes there, which takes `rtt` if that is known.
     pub(super) fn ask(&mut self, now: Time, rtt: Option<Duration>) {
         if self.is_over(now, rtt) {
-            let Round { answered, is_marked, heard, .. } = *self;
+            let Round { answered, is_marked, .. } = *self;
             let is_full = self.is_full || is_marked;
             let allowed = match (is_marked, is_full) {
-                (true, _) => (answered as f64 * AFTER_MARK) as u32,
+                (true, _) => (f64::from(answered) * AFTER_MARK) as u32,
                 (_, true) => answered.saturating_add(1),
                 _ => answered.saturating_mul(NEXT_ROUND),
             };
-            let best = self.best.max(f64::from(self.answered) / now.since(self.since).secs().max(1e-9));
-            *self = Round { since: now, allowed, asked: 0, answered: 0, is_marked: false, is_full, best, heard };
+            let best = self.best.max(f64::from(answered) / now.since(self.since).secs().max(1e-9));
+            *self = Round { since: now, allowed, asked: 0, answered: 0, is_marked: false, is_full, best };
         }
         self.asked = self.asked.saturating_add(1);
     }
 
     /// A Data comes from there; whether it is marked.
-    pub(super) fn answer(&mut self, now: Time, marked: bool) {
-        self.heard = now;
+    pub(super) fn answer(&mut self, marked: bool) {
         self.is_marked |= marked;
         self.answered = self.answered.saturating_add(1);
     }
