@@ -93,7 +93,8 @@ impl HopLists {
     pub fn set(&mut self, number: usize, hops: &[NextHop]) {
         let Some(&before) = self.lists.get(number) else { return };
         if before.face == FaceId::NONE && before.cost != NOTHING.cost {
-            self.unused += 1 + self.range(before.cost).len();
+            // What was kept may say anything.
+            self.unused = self.unused.saturating_add(1 + self.range(before.cost).len());
         }
         self.lists[number] = match hops {
             [] => NOTHING,

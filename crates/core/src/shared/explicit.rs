@@ -255,10 +255,10 @@ mod tests {
     fn a_round_trip_says_what_is_left_of_a_flow_and_reads_the_same_without() {
         let (ms, plain) = (Duration::from_millis, round_trip_to_field(Duration::from_millis(40)));
         assert_eq!((plain, end_of_field(plain), end_of_field(0)), (40_000, None, None));
-        for (part, left) in [(0.0, 0.0), (2.0, 0.08), (4.0, 0.16), (7.0, 0.16), (-1.0, 0.0), (f64::NAN, 0.0)] {
-            let field = ending_to_field(ms(40), part);
+        for (round_trips, left) in [(0.0, 0.0), (2.0, 0.08), (4.0, 0.16), (7.0, 0.16), (-1.0, 0.0), (f64::NAN, 0.0)] {
+            let field = ending_to_field(ms(40), round_trips);
             assert!((round_trip_of_field(field) - 0.04).abs() < 1e-12, "{field}");
-            assert!(end_of_field(field).is_some_and(|said| (said - left).abs() < 1e-12), "{field} {part}");
+            assert!(end_of_field(field).is_some_and(|said| (said - left).abs() < 1e-12), "{field} {round_trips}");
         }
         assert!((round_trip_of_field(round_trip_to_field(ms(1 << 40))) - 16.777_215).abs() < 1e-9);
         assert!(end_of_field(u32::MAX).is_some_and(|left| (left - 4.0 * 16.777_215).abs() < 1e-9));

@@ -117,8 +117,8 @@ impl Weir {
     ) -> Option<Turn> {
         let entry = self.prefixes.get_mut(prefix.index());
         let turn = entry.and_then(|entry| {
-            let latest = left.and_then(|left| entry.latest(now, left));
-            entry.turn(now, latest, |face| hops.clone().any(|hop| hop.face == face))
+            let most = left.and_then(|left| entry.time_for(now, left));
+            entry.turn(now, most, |face| hops.clone().any(|hop| hop.face == face))
         });
         turn.or_else(|| cheapest(hops).map(|face| Turn { face, is_first: false }))
     }

@@ -182,15 +182,16 @@ pub(super) struct Entry {
 
 impl Entry {
     /// The next among those that `may`: one that was not asked for long, or the next in turn, which are taken so that each
-    /// gains its share of a turn and the one with most pays for it.
-    pub(super) fn turn(&mut self, now: Time, latest: Option<Duration>, may: impl Fn(FaceId) -> bool) -> Option<Turn> {
+    /// gains its share of a turn and the one with most pays for it. None that takes more than `most`, if one does not.
+    pub(super) fn turn(&mut self, now: Time, most: Option<Duration>, may: impl Fn(FaceId) -> bool) -> Option<Turn> {
         let are_limited = self.hops.iter().any(|hop| hop.was_open);
         let has_room = |hop: &Hop| !are_limited || !hop.has_none() || hop.round.has_room(now, hop.srtt);
         // Not to one that fell silent.
         let any = self.hops.iter().any(|hop| may(hop.face) && has_room(hop) && hop.answers(now));
-        let in_time = |hop: &Hop| latest.is_none_or(|latest| hop.srtt.is_some_and(|srtt| srtt <= latest));
-        let may_end = self.hops.iter().any(|hop| may(hop.face) && (!any || has_room(hop)) && in_time(hop));
-        let may = |hop: &Hop| may(hop.face) && (!any || has_room(hop)) && (!may_end || in_time(hop));
+        let may = |hop: &Hop| may(hop.face) && (!any || has_room(hop));
+        let in_time = |hop: &Hop| most.is_none_or(|most| hop.srtt.is_some_and(|srtt| srtt <= most));
+        let any_in_time = self.hops.iter().any(|hop| may(hop) && in_time(hop));
+        let may = |hop: &Hop| may(hop) && (!any_in_time || in_time(hop));
         let total: f64 = self.hops.iter().filter(|hop| may(hop)).map(|hop| hop.share).sum();
         self.hops.iter_mut().filter(|hop| may(hop)).for_each(|hop| hop.credit += hop.share / total);
         let next = match self.overdue(now, may) {
@@ -312,9 +313,9 @@ impl Entry {
         self.hops.iter_mut().for_each(|hop| hop.share /= total);
     }
 
-    /// Until when, from now, an answer does not come later than the last of the shortest way to a flow that sends its last
+    /// How long an answer may take, so as to come no later than the last by the shortest way, to a flow that sends its last
     /// Interest when `left` has passed.
-    pub(super) fn latest(&self, now: Time, left: Duration) -> Option<Duration> {
+    pub(super) fn time_for(&self, now: Time, left: Duration) -> Option<Duration> {
         let shortest = self.hops.iter().filter(|hop| hop.answers(now)).filter_map(|hop| hop.srtt).min()?;
         Some(shortest + shortest / 4 + left)
     }
