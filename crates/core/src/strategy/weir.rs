@@ -7,6 +7,7 @@
 mod entry;
 mod open;
 mod round;
+mod swing;
 
 use super::shares::cheapest;
 use super::{Arrival, DataReturn, ForwardingDecision, InterestArrival, NextHop, Strategy, TimeoutEvent};
@@ -25,6 +26,7 @@ use crate::units::{Duration, Time};
 use entry::{Entry, Hop, NEVER_NOTHING, Turn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use swing::Swings;
 
 /// Parameters of [`Weir`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,6 +34,8 @@ use serde::{Deserialize, Serialize};
 pub struct Params {
     /// By which part of itself a share moves per reaction, for a next hop whose level is twice the mean.
     pub gain: f64,
+    /// The part of their speed that shares keep at each turn of a swing that does not die away; 1 for all.
+    pub damping: f64,
     /// How long routers and this node take to see what a share did; two round trips come on top.
     pub reaction: Duration,
     /// The share at first of a next hop that is not the cheapest, over that of the cheapest. Where few Interests pass it
@@ -51,7 +55,8 @@ impl Default for Params {
     fn default() -> Params {
         let suppression = SuppressionParams::default();
         Params {
-            gain: 0.8,
+            gain: 1.6,
+            damping: 0.7,
             reaction: Duration::from_millis(150),
             first_share: 0.2,
             least: 0.01,
@@ -91,6 +96,7 @@ impl Component for Weir {
     fn check(params: &Params) -> Result<(), SchemeError> {
         // A share grows by exp(gain · 4) at once, which must not be infinite.
         check::number("gain", params.gain, 0.0, 100.0)?;
+        check::number("damping", params.damping, 0.1, 1.0)?;
         check::number("breadth", params.breadth, 0.0, 1.0)?;
         check::number("first-share", params.first_share, 0.0, 1.0)?;
         check::number("least", params.least, 0.0, 0.1)?;
@@ -229,7 +235,12 @@ impl Strategy for Weir {
         };
         let entry = &mut self.prefixes[prefix.index()];
         let known = |hop: &NextHop| entry.hops.iter().find(|known| known.face == hop.face).copied();
+        let is_same = entry.hops.len() == hops.len() && hops.iter().all(|hop| known(hop).is_some());
         entry.hops = hops.iter().map(|hop| known(hop).unwrap_or_else(|| fresh(hop))).collect();
+        if !is_same {
+            // What swung may have been another way.
+            entry.swings = Swings::default();
+        }
         entry.normalise();
     }
 

@@ -212,8 +212,9 @@ impl Recovery {
         if srtt == Duration::ZERO {
             return None;
         }
-        // Of a longer way the round trip varies as much as it is longer.
-        let allowed = (latest.rtt + latest.longer).max(srtt) + self.window(srtt + latest.longer);
+        // Of a longer way the round trip varies by a step of its own.
+        let longer = latest.longer + latest.longer.scale(self.config.step);
+        let allowed = (latest.rtt + longer).max(srtt) + self.window(srtt);
         Some(sent + allowed * (1 << self.doublings.max(self.wide)))
     }
 
@@ -318,6 +319,15 @@ mod tests {
         assert_eq!(recovery.lost_at(at(5), 5, ms(100)), Some(at(505)));
         answered(&mut recovery, 40);
         assert_eq!(recovery.lost_at(at(5), 5, ms(100)), Some(at(130)));
+    }
+
+    #[test]
+    fn where_another_way_takes_longer_a_quarter_of_that_is_allowed_once_however_large_the_window_is() {
+        let mut recovery = Recovery::new(LossDetection::default());
+        recovery.on_answer(at(10), 10, ms(100), true, ms(80));
+        assert_eq!(recovery.lost_at(at(0), 0, ms(100)), Some(at(100 + 80 + 20 + 25)));
+        recovery.on_spurious_loss(9);
+        assert_eq!(recovery.lost_at(at(0), 0, ms(100)), Some(at(100 + 80 + 20 + 50)));
     }
 
     // Rounds of 100 Interests. 5 + 100 + 25 ms, and twice and four times as much after 5.

@@ -3,6 +3,7 @@
 use super::super::OutRecord;
 use super::Params;
 use super::round::Round;
+use super::swing::Swings;
 use crate::fields::Fields;
 use crate::ids::FaceId;
 use crate::shared::explicit::of_field;
@@ -178,6 +179,7 @@ pub(super) struct Entry {
     probed: Option<Time>,
     /// How much longer other ways take than the last Data.
     pub(super) longer: Duration,
+    pub(super) swings: Swings,
 }
 
 impl Entry {
@@ -285,14 +287,16 @@ impl Entry {
         // The level of a link that is free says no more than that it is higher.
         let most = 2.0 * self.mean(|hop| hop.level).min(2.0 * self.low());
         let middle = self.mean(|hop| hop.level.min(most));
+        let gain = params.gain * self.swings.speed();
         for hop in self.hops.iter_mut().filter(|hop| hop.level > 0.0) {
             let better = (hop.level / middle - 1.0).clamp(-1.0, 1.0);
             // A path is probed in proportion to what it may carry.
             let least = params.least * (hop.level / middle).clamp(LEAST_PROBES, 1.0);
-            let grown = hop.share * libm::exp(params.gain * reactions * better);
+            let grown = hop.share * libm::exp(gain * reactions * better);
             hop.share = grown.max(least.max(NEVER_NOTHING));
         }
         self.normalise();
+        self.swings.moved(self.hops.iter().map(|hop| hop.share), reactions, params.damping);
     }
 
     /// Next hops that told a level.

@@ -472,3 +472,29 @@ fn a_flow_that_ends_does_not_wait_for_a_longer_way() {
         assert!(longer.abs_diff(to_the_longer) <= 1, "{left:?}: {longer}");
     }
 }
+
+/// How far the share of the first of two links swings at last that each carry 1 and tell 1/share 0.6 s later, of which
+/// shares assume 0.25.
+fn swing_of_late_levels(damping: f64) -> f64 {
+    let params = Params { damping, ..Params::default() };
+    let mut entry = Entry::default();
+    entry.hops.extend([0.3, 0.7].map(|share| Hop::new(FaceId(0), share, Time::ZERO)));
+    let mut shares = Vec::new();
+    for step in 0..12_000_usize {
+        let told: &[f64; 2] = shares.get(step.saturating_sub(60)).unwrap_or(&[0.3, 0.7]);
+        for (hop, share) in entry.hops.iter_mut().zip(told) {
+            hop.level = 1.0 / share;
+        }
+        entry.shift(&params, 0.01 / 0.25);
+        shares.push([entry.hops[0].share, entry.hops[1].share]);
+    }
+    let last = shares[11_000..].iter().map(|share| share[0]);
+    last.clone().fold(0.0, f64::max) - last.fold(1.0, f64::min)
+}
+
+#[test]
+fn where_levels_come_later_than_assumed_shares_swing_for_good_at_full_speed_and_hardly_once_that_is_seen() {
+    let (free, damped) = (swing_of_late_levels(1.0), swing_of_late_levels(Params::default().damping));
+    assert!(free > 0.8, "{free}");
+    assert!(damped < 0.15, "{damped}");
+}
