@@ -472,3 +472,10 @@ fn a_flow_that_ends_does_not_wait_for_a_longer_way() {
         assert!(longer.abs_diff(to_the_longer) <= 1, "{left:?}: {longer}");
     }
 }
+
+// What docs/measurements/weir.md says that a prefix takes.
+#[test]
+fn the_state_of_a_prefix_is_bounded_by_its_next_hops() {
+    let sizes = [size_of::<Entry>(), size_of::<Hop>()];
+    assert!(sizes[0] <= 80 && sizes[1] <= 168, "{sizes:?}");
+}
