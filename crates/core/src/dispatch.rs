@@ -83,6 +83,8 @@ forward!(Discipline for AnyDiscipline by each_discipline {
     fn credit(&self, flow: FlowId) -> Option<Bytes> [flow];
     fn charge(&mut self, flow: FlowId, bytes: Bytes) [flow, bytes];
     fn is_fifo(&self) -> bool [];
+    fn rests_quietly(&self) -> bool [];
+    fn pass(&mut self, flow: FlowId, size: Bytes, ctx: &mut Ctx<'_>) -> bool [flow, size, ctx];
 });
 
 forward!(Shaper for AnyShaper by each_shaper {
@@ -103,6 +105,7 @@ forward!(Strategy for AnyStrategy by each_strategy {
     fn takes_cheapest(&self) -> bool [];
     fn watches_data(&self) -> bool [];
     fn on_data(&mut self, event: &DataReturn<'_>, ctx: &mut Ctx<'_>) [event, ctx];
+    fn marks_itself(&self) -> bool [];
     fn propagate_mark(&mut self, event: &DataReturn<'_>, downstream: FaceId, ctx: &mut Ctx<'_>) -> u8 [event, downstream, ctx];
     fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) [event, choice, ctx];
     fn on_timeout(&mut self, event: &TimeoutEvent<'_>, ctx: &mut Ctx<'_>) [event, ctx];
@@ -121,6 +124,7 @@ forward!(Strategy for AnyStrategy by each_strategy {
 
 forward!(Meter for AnyMeter by each_meter {
     fn is_none(&self) -> bool [];
+    fn counts_flows(&self) -> bool [];
     fn on_interest_out(&mut self, event: &mut InterestOut<'_>, ctx: &mut Ctx<'_>) [event, ctx];
     fn on_data_in(&mut self, event: &mut DataIn<'_>, ctx: &mut Ctx<'_>) [event, ctx];
     fn on_data_out(&mut self, event: &mut DataOut<'_>, ctx: &mut Ctx<'_>) [event, ctx];

@@ -241,7 +241,14 @@ impl Egress {
     /// When [`Egress::advance`] must be called; [`Time::NEVER`] for the settled driver.
     #[inline]
     pub(crate) fn due(&self) -> Time {
-        if self.settled || self.idle { Time::NEVER } else { self.busy_until }
+        if self.settled || self.idle || self.rests() { Time::NEVER } else { self.busy_until }
+    }
+
+    /// Eventful: nothing waits, and that the wire becomes free can be told to the components when the next packet joins.
+    #[inline]
+    fn rests(&self) -> bool {
+        let Parts { discipline, .. } = &self.parts;
+        self.passive && !self.force_events && discipline.rests_quietly() && discipline.packets() == 0
     }
 
     /// The queue now; [`Egress::advance`] must have been called for now.

@@ -169,6 +169,11 @@ impl Strategies {
         !self.others.is_empty() || self.first.watches_data
     }
 
+    /// Whether one of them may mark what came without a mark.
+    pub(crate) fn mark_themselves(&self) -> bool {
+        !self.others.is_empty() || self.first.strategy.marks_itself()
+    }
+
     fn chosen(&self, flow: FlowId) -> u8 {
         self.by_flow.get(flow.0 as usize).copied().unwrap_or(0)
     }

@@ -194,6 +194,8 @@ impl Node {
             self.desk.record.push(u64::from(mark));
             let watches = self.desk.component.watches_data();
             self.desk.demand(watches || mark == packet.mark, "who does not watch Data leaves their marks as they are");
+            let may_mark = self.desk.component.marks_itself() || packet.mark > 0;
+            self.desk.demand(may_mark || mark == 0, "who does not mark Data itself leaves those without a mark");
         }
         self.past = Some(entry);
     }

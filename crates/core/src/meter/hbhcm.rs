@@ -323,6 +323,10 @@ impl HbHcm {
 }
 
 impl Meter for HbHcm {
+    fn counts_flows(&self) -> bool {
+        false
+    }
+
     fn on_data_in(&mut self, event: &mut DataIn<'_>, ctx: &mut Ctx<'_>) {
         if event.local || event.face == FaceId::NONE {
             return;

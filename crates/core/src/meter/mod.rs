@@ -106,6 +106,11 @@ pub trait Meter {
         false
     }
 
+    /// Whether it may read [`DataOut::flows`]; false saves nodes to count them.
+    fn counts_flows(&self) -> bool {
+        true
+    }
+
     /// An Interest leaves.
     fn on_interest_out(&mut self, _event: &mut InterestOut<'_>, _ctx: &mut Ctx<'_>) {}
 

@@ -21,7 +21,7 @@ use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::error::SchemeError;
 use crate::fields::{Field, Fields, Slot};
-use crate::ids::{FaceId, FlowId};
+use crate::ids::FlowId;
 use crate::shaper::FaceView;
 use crate::shared::explicit::{end_of_field, lower, of_field, round_trip_of_field, to_field};
 use crate::shared::weir::{OPEN, Slots, UNKNOWN};
@@ -129,64 +129,41 @@ fn soften(fields: &mut Fields, slot: Slot, level: f64) {
     fields.set(slot, to_field(1.0 / (there + 1.0 / (level * level)).sqrt()).max(UNKNOWN + 1));
 }
 
+/// Counts a packet that leaves by a link, of the flow whose Interest carries `told`; its pace.
+fn count(slots: Slots, tolerance: f64, link: Option<&mut Link>, packet: (FlowId, u32), told: &Fields) -> Option<f64> {
+    let pace = of_field(told.get(slots.rate));
+    if let Some(link) = link {
+        let time = told.get(slots.round_trip);
+        let said = Said { pace, rtt: round_trip_of_field(time), left: end_of_field(time) };
+        link.level.count(packet.0, f64::from(packet.1) * 8.0, &said, tolerance);
+    }
+    pace
+}
+
+/// Measures the hop that a Data came over, where nobody states its rate, or where so much is lost that there may be
+/// a narrower link below it.
+fn measure(delay: &mut HbHcm, egress: Option<&mut Egress>, tells: bool, event: &mut DataIn<'_>, ctx: &mut Ctx<'_>) {
+    let is_measured = egress.as_ref().is_some_and(|egress| egress.is_measured());
+    let mut link = egress.and_then(Egress::known);
+    // From a neighbour that does not say what waits for its link, a queue of its own is not told from one below.
+    let is_suspect = link.as_mut().filter(|_| tells).is_some_and(|link| {
+        link.answered(event.retransmitted, ctx.now);
+        link.is_lossy()
+    });
+    if !is_suspect && !is_measured {
+        if tells {
+            delay.learn_base(event, ctx.now);
+        }
+        return;
+    }
+    let before = event.packet.mark;
+    delay.on_data_in(event, ctx);
+    if let Some(link) = link.filter(|_| event.packet.mark > before) {
+        link.distrust();
+    }
+}
+
 impl Weir {
-    fn known(&mut self, face: FaceId) -> Option<&mut Link> {
-        self.links.get_mut(face.index())?.known()
-    }
-
-    /// The link whose level holds.
-    fn trusted(&mut self, face: FaceId) -> Option<&mut Link> {
-        self.known(face).filter(|link| link.is_trusted())
-    }
-
-    fn is_unknown(&self, face: FaceId) -> bool {
-        self.links.get(face.index()).is_some_and(Egress::is_unknown)
-    }
-
-    fn is_open(&self, face: FaceId) -> bool {
-        self.links.get(face.index()).is_some_and(Egress::is_open)
-    }
-
-    fn is_measured(&self, face: FaceId) -> bool {
-        self.links.get(face.index()).is_some_and(Egress::is_measured)
-    }
-
-    /// Counts a packet that leaves by `face`, of the flow whose Interest carries `told`; its pace.
-    fn count(&mut self, face: FaceId, packet: (FlowId, u32), told: &Fields) -> Option<f64> {
-        let pace = of_field(told.get(self.slots.rate));
-        let (time, tolerance) = (told.get(self.slots.round_trip), self.params.tolerance);
-        if let Some(link) = self.links.get_mut(face.index()).and_then(Egress::counted) {
-            let said = Said { pace, rtt: round_trip_of_field(time), left: end_of_field(time) };
-            link.level.count(packet.0, f64::from(packet.1) * 8.0, &said, tolerance);
-        }
-        pace
-    }
-
-    /// Measures the hop that a Data came over, where nobody states its rate, or where so much is lost that there may be
-    /// a narrower link below it.
-    fn measure(&mut self, event: &mut DataIn<'_>, ctx: &mut Ctx<'_>) {
-        // From a neighbour that does not say what waits for its link, a queue of its own is not told from one below.
-        let tells = event.packet.fields.get(self.slots.rate) > 0;
-        let now = ctx.now;
-        let is_suspect = self.known(event.face).filter(|_| tells).is_some_and(|link| {
-            link.answered(event.retransmitted, now);
-            link.is_lossy()
-        });
-        if !is_suspect && !self.is_measured(event.face) {
-            if tells {
-                self.delay.learn_base(event, ctx.now);
-            }
-            return;
-        }
-        let before = event.packet.mark;
-        self.delay.on_data_in(event, ctx);
-        if event.packet.mark > before
-            && let Some(link) = self.known(event.face)
-        {
-            link.distrust();
-        }
-    }
-
     fn update(&mut self, view: &FaceView, elapsed: f64, ctx: &mut Ctx<'_>) {
         let Some(place) = self.links.get_mut(view.face.index()) else { return };
         place.update(view, elapsed, &self.params);
@@ -200,10 +177,15 @@ impl Weir {
 }
 
 impl Meter for Weir {
+    fn counts_flows(&self) -> bool {
+        false
+    }
+
     fn on_interest_out(&mut self, event: &mut InterestOut<'_>, ctx: &mut Ctx<'_>) {
+        let Some(egress) = self.links.get_mut(event.face.index()) else { return };
         let packet = (event.packet.name.flow, event.packet.size);
-        self.count(event.face, packet, &event.packet.fields);
-        if let Some(link) = self.known(event.face) {
+        count(self.slots, self.params.tolerance, egress.counted(), packet, &event.packet.fields);
+        if let Some(link) = egress.known() {
             link.asked(ctx.now);
         }
     }
@@ -218,13 +200,14 @@ impl Meter for Weir {
             event.packet.fields.set(soft, 0);
             return;
         }
-        self.measure(event, ctx);
-        let is_unknown = self.is_unknown(event.face);
+        let mut egress = self.links.get_mut(event.face.index());
+        let tells = event.packet.fields.get(rate) > 0;
+        measure(&mut self.delay, egress.as_deref_mut(), tells, event, ctx);
         // Or the neighbour writes no levels.
-        if is_unknown || event.packet.fields.get(rate) == 0 {
+        if !tells || egress.as_ref().is_some_and(|egress| egress.is_unknown()) {
             event.packet.fields.set(soft, UNKNOWN);
         }
-        if let Some(link) = self.trusted(event.face) {
+        if let Some(link) = egress.and_then(Egress::known).filter(|link| link.is_trusted()) {
             // The Interests of this flow load the other direction.
             let (told, level) = (link.level.told(), link.level.of_interests());
             lower(&mut event.packet.fields, rate, told);
@@ -234,30 +217,33 @@ impl Meter for Weir {
 
     fn on_data_out(&mut self, event: &mut DataOut<'_>, ctx: &mut Ctx<'_>) {
         self.delay.on_data_out(event, ctx);
-        let packet = (event.packet.name.flow, event.packet.size);
-        let since = ctx.now.since(self.changed);
-        let wait = self.known(event.face).map_or(Duration::ZERO, |link| link.wait(since));
-        let pace = self.count(event.face, packet, &event.interest_fields);
+        let (rate, soft) = (self.slots.rate, self.slots.soft);
         if event.from_cache {
-            event.packet.fields.set(self.slots.rate, 0);
-            event.packet.fields.set(self.slots.soft, 0);
+            event.packet.fields.set(rate, 0);
+            event.packet.fields.set(soft, 0);
         }
-        let (rate, soft, params) = (self.slots.rate, self.slots.soft, self.params.clone());
-        let rtt = round_trip_of_field(event.interest_fields.get(self.slots.round_trip));
-        if self.is_unknown(event.face) {
+        let Some(egress) = self.links.get_mut(event.face.index()) else { return };
+        let since = ctx.now.since(self.changed);
+        // Before it is counted.
+        let waits = egress.known().is_some_and(|link| link.is_learned || link.wait(since) >= CODEL.target);
+        let packet = (event.packet.name.flow, event.packet.size);
+        let pace = count(self.slots, self.params.tolerance, egress.counted(), packet, &event.interest_fields);
+        if egress.is_unknown() {
             event.packet.fields.set(soft, UNKNOWN);
-        } else if self.is_open(event.face) && event.packet.fields.get(rate) == 0 {
+        } else if egress.is_open() && event.packet.fields.get(rate) == 0 {
             event.packet.fields.set(rate, OPEN);
         }
-        if self.known(event.face).is_some_and(|link| link.marks(since, ctx.now)) {
-            event.packet.mark = event.packet.mark.max(1);
-        }
-        if let (Some(pace), Some(link)) = (pace, self.trusted(event.face)) {
-            let grant = link.level.grant(packet.0, pace, rtt, link.capacity, &params);
-            let (level, is_learned) = (link.level.level, link.is_learned);
+        let Some(link) = egress.known() else { return };
+        if !link.is_trusted() {
+            if link.marks(since, ctx.now) {
+                event.packet.mark = event.packet.mark.max(1);
+            }
+        } else if let Some(pace) = pace {
+            let rtt = round_trip_of_field(event.interest_fields.get(self.slots.round_trip));
+            let grant = link.level.grant(packet.0, pace, rtt, link.capacity, &self.params);
             lower(&mut event.packet.fields, rate, grant);
-            soften(&mut event.packet.fields, soft, level);
-            if is_learned || wait >= CODEL.target {
+            soften(&mut event.packet.fields, soft, link.level.level);
+            if waits {
                 self.delay.tell_nothing(event.packet);
             }
         }

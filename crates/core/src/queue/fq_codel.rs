@@ -25,7 +25,7 @@ use crate::units::{Bytes, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// Parameters of [`FqCodel`]; defaults are the RFC's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -73,23 +73,52 @@ struct Queue {
     owner: FlowId,
     packets: VecDeque<Queued>,
     bytes: u64,
+    /// Data of its owner.
+    data: Data,
     /// Bytes it may still send in this turn.
     deficit: i64,
     control: CodelState,
-    /// Whether it is on one of the lists.
+    /// Whether it is on one of the lists of those with packets.
     listed: bool,
-    /// Off the lists: its place in the order of those that left them.
-    since: u64,
+    /// Whether it is on the list of those without, in the order in which they became empty, and its neighbours there.
+    rests: bool,
+    before: u32,
+    after: u32,
 }
 
-/// Where a flow's packets are.
+/// No queue.
+const END: u32 = u32::MAX;
+
+/// Data that wait.
+#[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
+struct Data {
+    packets: u32,
+    bytes: u64,
+}
+
+impl Data {
+    fn add(&mut self, packet: &Packet) {
+        if packet.kind == Kind::Data {
+            self.packets += 1;
+            self.bytes += u64::from(packet.size);
+        }
+    }
+
+    fn remove(&mut self, packet: &Packet) {
+        if packet.kind == Kind::Data {
+            self.packets -= 1;
+            self.bytes -= u64::from(packet.size);
+        }
+    }
+}
+
+/// Where a flow's packets are; how many, if it shares the queue of another.
 #[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 struct Home {
     queue: u32,
     /// Packets waiting, of any kind.
     packets: u32,
-    data: u32,
-    data_bytes: u64,
+    data: Data,
 }
 
 /// The queues.
@@ -107,10 +136,9 @@ pub struct FqCodel {
     fresh: VecDeque<u32>,
     /// Queues that take turns.
     old: VecDeque<u32>,
-    /// Queues on no list, by how long.
-    empty: BTreeSet<(u64, u32)>,
-    /// Times a queue left the lists.
-    left: u64,
+    /// Of the queues that have been on the lists and are not: the one that has been empty for longest, and the latest.
+    longest: u32,
+    latest: u32,
     packets: u32,
     bytes: Bytes,
 }
@@ -149,8 +177,8 @@ impl Component for FqCodel {
             homes: BTreeMap::new(),
             fresh: VecDeque::new(),
             old: VecDeque::new(),
-            empty: BTreeSet::new(),
-            left: 0,
+            longest: END,
+            latest: END,
             packets: 0,
             bytes: Bytes::ZERO,
         }
@@ -160,34 +188,90 @@ impl Component for FqCodel {
 impl FqCodel {
     /// The queue of a flow that has none yet.
     fn settle(&mut self, owner: FlowId) -> u32 {
-        let control = CodelState::default();
-        let queue = Queue { owner, packets: VecDeque::new(), bytes: 0, deficit: 0, control, listed: false, since: 0 };
+        let queue = Queue {
+            owner,
+            packets: VecDeque::new(),
+            bytes: 0,
+            data: Data::default(),
+            deficit: 0,
+            control: CodelState::default(),
+            listed: false,
+            rests: false,
+            before: END,
+            after: END,
+        };
         if self.queues.len() < self.most {
             self.queues.push(queue);
             return (self.queues.len() - 1) as u32;
         }
-        let Some((_, place)) = self.empty.pop_first() else { return owner.0 % self.most as u32 };
+        let place = self.longest;
+        if place == END {
+            return owner.0 % self.most as u32;
+        }
+        self.wake(place);
         let former = std::mem::replace(&mut self.queues[place as usize], queue);
         self.homes.remove(&former.owner);
         place
+    }
+
+    /// The queue of a flow that is not known.
+    fn move_in(&mut self, flow: FlowId) -> u32 {
+        let queue = self.settle(flow);
+        self.homes.insert(flow, Home { queue, packets: 0, data: Data::default() });
+        queue
+    }
+
+    /// A queue that is on no list begins to hold packets.
+    fn list(&mut self, place: u32) {
+        self.wake(place);
+        let queue = &mut self.queues[place as usize];
+        (queue.listed, queue.deficit) = (true, self.quantum);
+        self.fresh.push_back(place);
+    }
+
+    /// Takes a queue off the list of empty ones, if it is there.
+    fn wake(&mut self, place: u32) {
+        let queue = &mut self.queues[place as usize];
+        if !std::mem::take(&mut queue.rests) {
+            return;
+        }
+        let (before, after) = (queue.before, queue.after);
+        match self.queues.get_mut(before as usize) {
+            Some(queue) => queue.after = after,
+            None => self.longest = after,
+        }
+        match self.queues.get_mut(after as usize) {
+            Some(queue) => queue.before = before,
+            None => self.latest = before,
+        }
+    }
+
+    /// Puts a queue that has become empty on their list.
+    fn rest(&mut self, place: u32) {
+        let before = std::mem::replace(&mut self.latest, place);
+        match self.queues.get_mut(before as usize) {
+            Some(queue) => queue.after = place,
+            None => self.longest = place,
+        }
+        let queue = &mut self.queues[place as usize];
+        (queue.listed, queue.rests, queue.before, queue.after) = (false, true, before, END);
     }
 
     /// Takes the first packet out of a queue.
     fn pop(&mut self, place: u32) -> Option<Queued> {
         let queue = &mut self.queues[place as usize];
         let queued = queue.packets.pop_front()?;
-        let (packet, owner) = (&queued.packet, queue.owner);
+        let (packet, flow) = (&queued.packet, queued.packet.name.flow);
         queue.bytes -= u64::from(packet.size);
         self.packets -= 1;
         self.bytes = self.bytes - packet.bytes();
-        if let Some(home) = self.homes.get_mut(&packet.name.flow) {
+        if queue.owner == flow {
+            queue.data.remove(packet);
+        } else if let Some(home) = self.homes.get_mut(&flow) {
             home.packets -= 1;
-            if packet.kind == Kind::Data {
-                home.data -= 1;
-                home.data_bytes -= u64::from(packet.size);
-            }
-            if home.packets == 0 && owner != packet.name.flow {
-                self.homes.remove(&packet.name.flow);
+            home.data.remove(packet);
+            if home.packets == 0 {
+                self.homes.remove(&flow);
             }
         }
         Some(queued)
@@ -232,24 +316,23 @@ impl FqCodel {
 impl Discipline for FqCodel {
     fn enqueue(&mut self, packet: Packet, limit: Limit, dropped: &mut Vec<Packet>, ctx: &mut Ctx<'_>) {
         let flow = packet.name.flow;
-        let known = self.homes.get(&flow).map(|home| home.queue);
-        let place = known.unwrap_or_else(|| self.settle(flow));
-        let home = self.homes.entry(flow).or_insert(Home { queue: place, packets: 0, data: 0, data_bytes: 0 });
-        home.packets += 1;
-        if packet.kind == Kind::Data {
-            home.data += 1;
-            home.data_bytes += u64::from(packet.size);
-        }
+        let place = match self.homes.get(&flow) {
+            Some(home) => home.queue,
+            None => self.move_in(flow),
+        };
         self.packets += 1;
         self.bytes += packet.bytes();
         let queue = &mut self.queues[place as usize];
+        if queue.owner == flow {
+            queue.data.add(&packet);
+        } else if let Some(home) = self.homes.get_mut(&flow) {
+            home.packets += 1;
+            home.data.add(&packet);
+        }
         queue.bytes += u64::from(packet.size);
         queue.packets.push_back(Queued::new(packet, ctx));
         if !queue.listed {
-            queue.listed = true;
-            queue.deficit = self.quantum;
-            self.empty.remove(&(queue.since, place));
-            self.fresh.push_back(place);
+            self.list(place);
         }
         let over = |fq: &FqCodel| match limit {
             Limit::Packets(most) => fq.packets > most,
@@ -261,6 +344,13 @@ impl Discipline for FqCodel {
     }
 
     fn dequeue(&mut self, dropped: &mut Vec<Packet>, ctx: &mut Ctx<'_>) -> Option<Queued> {
+        if self.packets == 0 && self.fresh.len() + self.old.len() == 1 {
+            // What the turns below come to for the only queue on the lists.
+            let place = self.fresh.pop_front().or_else(|| self.old.pop_front())?;
+            self.queues[place as usize].control.idles();
+            self.rest(place);
+            return None;
+        }
         loop {
             let is_fresh = !self.fresh.is_empty();
             let list = if is_fresh { &mut self.fresh } else { &mut self.old };
@@ -282,10 +372,7 @@ impl Discipline for FqCodel {
                 self.old.push_back(place);
             } else {
                 self.old.pop_front();
-                self.left += 1;
-                let queue = &mut self.queues[place as usize];
-                (queue.listed, queue.since) = (false, self.left);
-                self.empty.insert((self.left, place));
+                self.rest(place);
             }
         }
     }
@@ -299,7 +386,48 @@ impl Discipline for FqCodel {
     }
 
     fn backlog(&self, flow: FlowId) -> (u32, Bytes) {
-        self.homes.get(&flow).map_or((0, Bytes::ZERO), |home| (home.data, Bytes::new(home.data_bytes)))
+        let data = self.homes.get(&flow).map_or(Data::default(), |home| {
+            let queue = &self.queues[home.queue as usize];
+            if queue.owner == flow { queue.data } else { home.data }
+        });
+        (data.packets, Bytes::new(data.bytes))
+    }
+
+    fn rests_quietly(&self) -> bool {
+        true
+    }
+
+    fn pass(&mut self, flow: FlowId, size: Bytes, ctx: &mut Ctx<'_>) -> bool {
+        if self.packets > 0 || self.fresh.len() + self.old.len() > 1 {
+            return false;
+        }
+        let known = self.homes.get(&flow).map(|home| home.queue);
+        let last = self.fresh.front().or(self.old.front()).copied();
+        if let Some(last) = last {
+            // It has been found empty since.
+            self.queues[last as usize].control.idles();
+        }
+        let place = match known {
+            Some(place) if self.fresh.front() == known.as_ref() => {
+                self.queues[place as usize].deficit = self.quantum;
+                place
+            }
+            _ => {
+                self.fresh.clear();
+                self.old.clear();
+                if let Some(last) = last {
+                    self.rest(last);
+                }
+                let place = known.unwrap_or_else(|| self.move_in(flow));
+                self.list(place);
+                place
+            }
+        };
+        let queue = &mut self.queues[place as usize];
+        // With nothing behind it no packet is picked.
+        queue.control.departs(&self.codel, Duration::ZERO, Bytes::ZERO, ctx.now);
+        queue.deficit -= size.get() as i64;
+        true
     }
 }
 

@@ -231,6 +231,19 @@ pub trait Discipline {
     fn is_fifo(&self) -> bool {
         false
     }
+
+    /// Whether [`Discipline::dequeue`] of an empty queue changes nothing that shows before the next packet joins, and
+    /// records nothing: it may then be called as late as that, with the time at which the wire became free.
+    fn rests_quietly(&self) -> bool {
+        false
+    }
+
+    /// A packet that fits joins and leaves at once, as nothing waits and the wire is free: the same as
+    /// [`Discipline::dequeue`] of the empty queue, if it was not called since, [`Discipline::enqueue`] and
+    /// [`Discipline::dequeue`]. False, and nothing is done, if more may come of it.
+    fn pass(&mut self, _flow: FlowId, _size: Bytes, _ctx: &mut Ctx<'_>) -> bool {
+        false
+    }
 }
 
 /// CoDel's control law: `factor · interval / √count`, cut to whole nanoseconds.

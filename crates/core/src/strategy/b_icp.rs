@@ -228,6 +228,10 @@ impl Strategy for BIcp {
     }
 
     /// Marks end here; the virtual queue's continue.
+    fn marks_itself(&self) -> bool {
+        true
+    }
+
     fn propagate_mark(&mut self, event: &DataReturn<'_>, _: FaceId, _: &mut Ctx<'_>) -> u8 {
         let prefix = self.prefix(event.prefix);
         let mark = prefix.marks.min(1);

@@ -121,8 +121,12 @@ impl InterestArrival<'_> {
 
     /// Eligible next hops that have no unexpired Interest of this entry.
     pub fn unused(&self, now: Time) -> impl Iterator<Item = NextHop> + Clone + '_ {
-        let free = move |hop: &NextHop| self.record(hop.face).is_none_or(|record| record.sent + self.reach <= now);
-        self.eligible().filter(free)
+        self.eligible().filter(move |hop| self.is_unused(hop.face, now))
+    }
+
+    /// Whether a next hop has no unexpired Interest of this entry.
+    pub fn is_unused(&self, face: FaceId, now: Time) -> bool {
+        self.record(face).is_none_or(|record| record.sent + self.reach <= now)
     }
 
     /// The eligible next hop to which the Interest was sent the longest time ago, when it was sent to all of them.
@@ -222,6 +226,11 @@ pub trait Strategy {
 
     /// Data came back, from a face or from the content store.
     fn on_data(&mut self, _event: &DataReturn<'_>, _ctx: &mut Ctx<'_>) {}
+
+    /// Whether [`Strategy::propagate_mark`] may mark a Data that came without a mark; else it need not be called for these.
+    fn marks_itself(&self) -> bool {
+        false
+    }
 
     /// The mark that continues to one downstream; called after [`Strategy::on_data`] for each.
     fn propagate_mark(&mut self, event: &DataReturn<'_>, _downstream: FaceId, _ctx: &mut Ctx<'_>) -> u8 {

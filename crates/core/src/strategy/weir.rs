@@ -113,20 +113,25 @@ impl Component for Weir {
 }
 
 impl Weir {
-    /// Takes a turn among these next hops; the cheapest if the prefix has none.
+    /// Takes a turn among the eligible next hops of an Interest that are `free`; the cheapest if the prefix has none.
     fn turn(
         &mut self,
         now: Time,
-        prefix: PrefixId,
-        hops: impl Iterator<Item = NextHop> + Clone,
+        event: &InterestArrival<'_>,
+        free: impl Fn(&NextHop) -> bool,
         left: Option<Duration>,
     ) -> Option<Turn> {
-        let entry = self.prefixes.get_mut(prefix.index());
+        let may = |hop: &NextHop| hop.face != event.in_face && free(hop);
+        let entry = self.prefixes.get_mut(event.prefix.index());
         let turn = entry.and_then(|entry| {
             let most = left.and_then(|left| entry.time_for(now, left));
-            entry.turn(now, most, |face| hops.clone().any(|hop| hop.face == face))
+            entry.turn(now, most, |i, face| match event.hops.get(i) {
+                // As a rule both have the same order.
+                Some(hop) if hop.face == face => may(hop),
+                _ => event.hops.iter().any(|hop| hop.face == face && may(hop)),
+            })
         });
-        turn.or_else(|| cheapest(hops).map(|face| Turn { face, is_first: false }))
+        turn.or_else(|| cheapest(event.hops.iter().copied().filter(may)).map(|face| Turn { face, is_first: false }))
     }
 }
 
@@ -138,7 +143,7 @@ impl Strategy for Weir {
     fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
         if !event.pending(ctx.now) {
             let left = end_of_field(event.packet.fields.get(self.slots.round_trip)).map(Duration::from_secs_f64);
-            match self.turn(ctx.now, event.prefix, event.eligible(), left) {
+            match self.turn(ctx.now, event, |_| true, left) {
                 Some(turn) => {
                     choice.send(turn.face);
                     if turn.is_first {
@@ -163,7 +168,7 @@ impl Strategy for Weir {
         {
             entry.doubt(event.sent, ctx.now);
         }
-        let unused = self.turn(ctx.now, event.prefix, event.unused(ctx.now), None).map(|turn| turn.face);
+        let unused = self.turn(ctx.now, event, |hop| event.is_unused(hop.face, ctx.now), None).map(|turn| turn.face);
         if let Some(face) = unused.or_else(|| event.used_earliest().map(|hop| hop.face)) {
             choice.send(face);
         }
@@ -241,6 +246,7 @@ impl Strategy for Weir {
             // What swung may have been another way.
             entry.swings = Swings::default();
         }
+        entry.asked_until = Time::ZERO;
         entry.normalise();
     }
 

@@ -5,6 +5,7 @@ use crate::counters::DropCause;
 use crate::growth::grow_queue;
 use crate::outbox::Outbox;
 use ndnweir_core::ctx::{Ctx, Trace};
+use ndnweir_core::ids::FlowId;
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::queue::{Discipline, EnqueueEvent, Marker, QueueView, Verdict};
 use ndnweir_core::units::{Bytes, Duration, Time};
@@ -73,8 +74,32 @@ impl Egress {
                 self.count_offered(size);
                 self.join_settled(now, packet, size, out, trace)
             }
-            Way::Eventful => self.offer_whole(now, packet, out, trace),
+            Way::Eventful => self.offer_eventful(now, packet, out, trace),
         }
+    }
+
+    /// [`Egress::offer`] of a packet that may have to wait. Where nothing waits it leaves as it is.
+    fn offer_eventful(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> Offered {
+        let is_free = self.idle || self.busy_until <= now;
+        if is_free && self.passive && self.quiet && !self.force_events {
+            let size = packet.size.saturating_add(self.framing);
+            let bytes = Bytes::new(u64::from(size));
+            if self.view().fits(bytes) && self.passes_discipline(now, packet.name.flow, bytes, trace) {
+                self.count_offered(size);
+                self.count_departure(packet.kind, size, now, now);
+                let end = now + self.serialisation(packet.kind, size, now);
+                (self.busy_until, self.idle) = (end, false);
+                return Offered(Outcome::Leaves, end);
+            }
+        }
+        self.offer_whole(now, packet, out, trace)
+    }
+
+    /// Whether the discipline lets a packet through without keeping it.
+    #[inline]
+    fn passes_discipline(&mut self, now: Time, flow: FlowId, size: Bytes, trace: &mut Trace) -> bool {
+        let mut ctx = Ctx { now, rng: &mut self.parts.discipline_rng, trace };
+        self.parts.discipline.pass(flow, size, &mut ctx)
     }
 
     /// [`Egress::offer`] where there is no queue.

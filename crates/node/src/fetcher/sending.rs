@@ -17,9 +17,9 @@ impl Fetcher {
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         self.clock = now;
-        let may = self.can_send();
-        // Half of all calls: the window is full, and there are no probes.
-        if !may && self.recovery.is_none() {
+        let may = self.can_send() && self.pacer.ready(now);
+        // Half of all calls: the window is full or it is too early, and no probe is due.
+        if !may && (self.recovery.is_none() || self.probe_at() > now) {
             return None;
         }
         self.transmit(now, may)
@@ -74,11 +74,8 @@ impl Fetcher {
         self.update_pacing(now, self.consumer.pacing(&event.flight));
     }
 
-    /// The next segment to request, if the pace lets it, and whether it was requested before.
+    /// The next segment to request, and whether it was requested before.
     fn next_request(&mut self, now: Time) -> Option<(u64, bool)> {
-        if !self.pacer.ready(now) {
-            return None;
-        }
         let request = match self.segments.request_waiting() {
             Some(segment) => (segment, true),
             None if self.segments.has_room() => (self.segments.request_new(now), false),

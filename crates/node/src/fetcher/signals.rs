@@ -218,7 +218,7 @@ impl Fetcher {
 
     /// When to retransmit the Interest that has been outstanding for the longest time, if no outstanding one was
     /// overtaken.
-    fn probe_at(&self) -> Time {
+    pub(super) fn probe_at(&self) -> Time {
         match &self.recovery {
             Some(recovery) if self.segments.outstanding() > 0 => recovery.probe_at(self.rtt.srtt()),
             _ => Time::NEVER,

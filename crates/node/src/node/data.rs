@@ -68,7 +68,7 @@ impl Node {
         let Some(prefix) = self.fib.prefix(packet.name.flow) else { return self.on_unsolicited(now, face, packet) };
         let slot = found.slot;
         let mut rtt = None;
-        let before = Extras::WATCHES.and(Extras::COUNTS_FLOWS).and(Extras::STAMPS).and(Extras::ADMITS);
+        let before = Extras::WATCHES.and(Extras::HOOKS).and(Extras::STAMPS).and(Extras::ADMITS);
         if self.extras.any(before) {
             rtt = self.take_in(now, slot, prefix, face, packet);
         }
@@ -86,14 +86,14 @@ impl Node {
     /// Answers all downstreams of an entry that has had several. How many there are.
     #[inline(never)]
     fn answer_several(&mut self, now: Time, satisfying: Satisfying, packet: &mut Packet) -> usize {
-        let (mark, flags) = (packet.mark, packet.flags);
+        let before = *packet;
         let ins = self.pit.ins(satisfying.slot);
         for i in 0..ins {
             let departure = self.answer(now, satisfying, self.pit.downstream(satisfying.slot, i), packet);
             if departure.is_some() {
                 self.collect(now, departure, packet);
             }
-            (packet.mark, packet.flags) = (mark, flags);
+            *packet = before;
         }
         ins
     }
@@ -117,15 +117,21 @@ impl Node {
         face: FaceId,
         packet: &mut Packet,
     ) -> Option<Duration> {
-        let shown = Extras::WATCHES.and(Extras::COUNTS_FLOWS).and(Extras::STAMPS);
+        let shown = Extras::WATCHES.and(Extras::HOOKS).and(Extras::STAMPS);
         let rtt = if self.extras.any(shown) { self.show_data(now, slot, prefix, face, packet) } else { None };
         if self.extras.any(Extras::ADMITS) && !packet.has(flags::NO_CACHE | flags::STORED) {
             self.insert_into_store(now, packet);
         }
-        if self.extras.any(Extras::STAMPS) {
+        if self.stamps_stored() {
             self.stamp_data(slot, prefix, face, rtt, packet);
         }
         rtt
+    }
+
+    /// Whether strategies stamp Data that may have been stored before, which is without.
+    #[inline(always)]
+    fn stamps_stored(&self) -> bool {
+        self.extras.any(Extras::STAMPS) && self.extras.any(Extras::ADMITS)
     }
 
     /// Whether a downstream that waits until its expiry gets a Data from `face`; it is counted.
@@ -161,13 +167,10 @@ impl Node {
         if !self.may_answer(now, satisfying.face, &record, expiry) {
             return Departure::NONE;
         }
-        if self.extras.any(Extras::WATCHES) {
+        if self.extras.any(Extras::WATCHES) && (packet.mark > 0 || self.extras.any(Extras::MARKS)) {
             packet.mark = self.mark_for(now, satisfying, record.face, packet);
         }
         self.mark_answer(satisfying.mark, &record, packet);
-        if !self.extras.any(Extras::METERS.and(Extras::LOGS)) {
-            return self.send_off_called(now, record.face, packet);
-        }
         if self.extras.any(Extras::METERS) {
             let downstream = Downstream {
                 face: record.face,
@@ -175,10 +178,12 @@ impl Node {
                 retransmitted: record.was_retransmitted(),
                 interest_fields: self.pit.fields(satisfying.slot),
             };
-            self.send_metered(now, satisfying.prefix, packet, &downstream);
-        } else {
-            self.emit(now, record.face, packet);
+            self.meter_answer(now, satisfying.prefix, packet, &downstream);
         }
+        if !self.extras.any(Extras::LOGS) {
+            return self.send_off_called(now, record.face, packet);
+        }
+        self.emit(now, record.face, packet);
         Departure::NONE
     }
 
@@ -217,6 +222,11 @@ impl Node {
         let instance = self.strategies.at(slot);
         let mut ctx = Ctx { now, rng: &mut instance.rng, trace: &mut self.trace };
         instance.strategy.on_data(&event, &mut ctx);
+        if self.extras.any(Extras::STAMPS) && !self.extras.any(Extras::ADMITS) {
+            let mut fields = event.packet.fields;
+            instance.strategy.stamp_data(&event, &mut fields);
+            packet.fields = fields;
+        }
         rtt
     }
 
@@ -252,10 +262,9 @@ impl Node {
         }
     }
 
-    /// Sends a Data to one downstream through the meter.
+    /// Shows the meter a Data that leaves to one downstream.
     #[inline(never)]
-    fn send_metered(&mut self, now: Time, prefix: PrefixId, packet: &Packet, downstream: &Downstream) {
-        let mut packet = *packet;
+    fn meter_answer(&mut self, now: Time, prefix: PrefixId, packet: &mut Packet, downstream: &Downstream) {
         let mut event = DataOut {
             prefix,
             face: downstream.face,
@@ -264,11 +273,10 @@ impl Node {
             interest_fields: downstream.interest_fields,
             from_cache: packet.has(flags::FROM_CACHE),
             flows: self.faces[downstream.face.index()].flows.count(),
-            packet: &mut packet,
+            packet,
         };
         let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
         self.meter.on_data_out(&mut event, &mut ctx);
-        self.emit(now, downstream.face, &packet);
     }
 
     /// Answers an Interest from the content store. A flow without a prefix is answered without the hooks.
@@ -299,9 +307,8 @@ impl Node {
         if self.meters() {
             let (interest_arrival, interest_fields) = (now, interest.fields);
             let downstream = Downstream { face, interest_arrival, retransmitted: false, interest_fields };
-            self.send_metered(now, prefix, &data, &downstream);
-        } else {
-            self.emit(now, face, &data);
+            self.meter_answer(now, prefix, &mut data, &downstream);
         }
+        self.emit(now, face, &data);
     }
 }

@@ -36,8 +36,12 @@ impl Extras {
     pub(super) const LOGS: Extras = Extras(1 << 11);
     /// The only strategy takes the cheapest next hop. Unlike the others this must never be set where it does not hold.
     pub(super) const CHEAPEST: Extras = Extras(1 << 12);
-    /// Whether a component may read how many flows have pending Interests from a face.
-    pub(super) const COUNTS_FLOWS: Extras = Extras::SHAPES.and(Extras::METERS);
+    /// A component may read how many flows have pending Interests from a face.
+    pub(super) const COUNTS_FLOWS: Extras = Extras(1 << 14);
+    /// A strategy may mark Data that came without a mark.
+    pub(super) const MARKS: Extras = Extras(1 << 15);
+    /// There is a shaper or a meter.
+    pub(super) const HOOKS: Extras = Extras::SHAPES.and(Extras::METERS);
 
     pub(super) const fn and(self, other: Extras) -> Extras {
         Extras(self.0 | other.0)
@@ -53,14 +57,14 @@ impl Extras {
     #[inline(always)]
     pub(super) const fn send_at_once(self) -> bool {
         let before = Extras::HOST.and(Extras::SERVES).and(Extras::DOWN);
-        let told = Extras::LOGS.and(Extras::SEVERAL).and(Extras::COUNTS_FLOWS).and(Extras::HOLDS);
+        let told = Extras::LOGS.and(Extras::SEVERAL).and(Extras::HOOKS).and(Extras::HOLDS);
         self.0 & Extras::CHEAPEST.and(before).and(told).0 == Extras::CHEAPEST.0
     }
 
     /// Whether a Data for one downstream is sent there with nothing else to be done.
     #[inline(always)]
     pub(super) const fn answer_at_once(self) -> bool {
-        let told = Extras::LOGS.and(Extras::SEVERAL).and(Extras::COUNTS_FLOWS).and(Extras::HOLDS);
+        let told = Extras::LOGS.and(Extras::SEVERAL).and(Extras::HOOKS).and(Extras::HOLDS);
         !self.any(Extras::WATCHES.and(Extras::STAMPS).and(Extras::ADMITS).and(Extras::DOWN).and(told))
     }
 

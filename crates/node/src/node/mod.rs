@@ -219,6 +219,8 @@ impl Node {
     fn note_plan(&mut self) {
         self.extras.set(Extras::SHAPES, self.plan.shaping);
         self.extras.set(Extras::METERS, self.plan.metering);
+        let counts = self.plan.metering && self.meter.counts_flows();
+        self.extras.set(Extras::COUNTS_FLOWS, self.plan.shaping || counts);
         self.note_parts();
     }
 
@@ -229,6 +231,7 @@ impl Node {
         extras.set(Extras::SERVES, cs.serves());
         extras.set(Extras::SEVERAL, strategies.several());
         extras.set(Extras::WATCHES, strategies.watch_data());
+        extras.set(Extras::MARKS, strategies.mark_themselves());
         extras.set(Extras::WAKES, strategies.wake());
         extras.set(Extras::CHEAPEST, strategies.take_cheapest());
     }

@@ -334,7 +334,8 @@ impl Node {
     #[inline(always)]
     pub(super) fn close(&mut self, now: Time, slot: u32, ins: usize, answered: FaceId, outcome: Outcome) {
         self.usual.pending -= ins as u64;
-        if self.extras.any(Extras::SEVERAL.and(Extras::LOGS).and(Extras::COUNTS_FLOWS)) {
+        let told = Extras::SEVERAL.and(Extras::LOGS).and(Extras::SHAPES).and(Extras::COUNTS_FLOWS);
+        if self.extras.any(told) {
             self.note_closed(now, slot, answered, outcome);
         }
     }

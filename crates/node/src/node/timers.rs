@@ -14,13 +14,13 @@ impl Node {
     #[inline(always)]
     pub fn poll_timeout(&self) -> Time {
         let tables = self.pit.next_expiry().min(self.egress_wake);
-        if self.extras.any(Extras::WAKES.and(Extras::COUNTS_FLOWS)) { tables.min(self.next_wake()) } else { tables }
+        if self.extras.any(Extras::WAKES.and(Extras::HOOKS)) { tables.min(self.next_wake()) } else { tables }
     }
 
     /// When components want to be woken.
     #[inline(never)]
     fn next_wake(&self) -> Time {
-        let mut components = self.strategies.next_wake();
+        let mut components = if self.extras.any(Extras::WAKES) { self.strategies.next_wake() } else { Time::NEVER };
         if self.shapes() {
             components = components.min(self.shaper_wake);
         }

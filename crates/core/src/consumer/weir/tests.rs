@@ -323,3 +323,9 @@ fn where_all_ways_are_open_again_the_window_holds_after_two_round_trips() {
     assert_eq!([followed(OPEN, 375), followed(OPEN, 385)], [true, false]);
     assert_eq!([followed(0, 1295), followed(0, 1305)], [true, false]);
 }
+
+// What docs/measurements/weir.md says that a fetch takes for its consumer.
+#[test]
+fn the_state_of_a_consumer_is_constant() {
+    assert!(size_of::<Weir>() <= 776, "{}", size_of::<Weir>());
+}

@@ -122,6 +122,9 @@ pub(super) struct Level {
     slot: Slot,
     /// Recorded last.
     pub(super) recorded: f64,
+    /// A level and [`Level::time`] with it.
+    #[state(skip)]
+    kept_time: Option<(f64, f64)>,
 }
 
 /// What passed in this slot.
@@ -176,12 +179,14 @@ impl Level {
             offered,
             slot,
             recorded: 0.0,
+            kept_time: None,
         }
     }
 
     /// The link's capacity is known from now on; until then it was more than flows could fill, so that none was held here.
     pub(super) fn begin(&mut self, capacity: f64, params: &Params) {
         let target = params.utilization * capacity;
+        self.kept_time = None;
         (self.level, self.free, self.bound) = (target, target, self.flows);
         self.level = self.wanted();
         self.most = self.level;
@@ -189,8 +194,9 @@ impl Level {
 
     /// How many flows of this link's level those are that state no pace: by what they send, and no more than they are.
     fn unstated(&self) -> f64 {
-        // What the hooks do not see is one flow at least.
-        (self.others / self.level).min(self.unstated.count().max(1.0))
+        let by_load = self.others / self.level;
+        // What the hooks do not see is one flow at least, so that less need not be compared with how many there are.
+        if by_load <= 1.0 { by_load } else { by_load.min(self.unstated.count().max(1.0)) }
     }
 
     /// What a flow of this pace may have in all: its part when all are equal, or what fills the link when all grow as it
@@ -240,7 +246,7 @@ impl Level {
             return self.squeeze * equal.min(target).max(pace);
         }
         let rtt = rtt.clamp(LEAST_TIME, LONGEST_RTT);
-        let step = params.growth * rtt / (rtt + self.time(capacity, params));
+        let step = params.growth * rtt / (rtt + self.kept_time(capacity, params));
         let load = self.load.max(self.recent);
         let free = (target / load.max(target / MOST) - 1.0).min(MOST_FREE);
         // Who has less than an equal part grows on a full link too, and is not slowed by others.
@@ -273,6 +279,14 @@ impl Level {
         1.0 - (self.others / self.load.max(1.0)).min(1.0)
     }
 
+    /// [`Level::time`], which only the end of a slot and the level change.
+    fn kept_time(&self, capacity: f64, params: &Params) -> f64 {
+        match self.kept_time {
+            Some((level, time)) if level == self.level => time,
+            _ => self.time(capacity, params),
+        }
+    }
+
     /// The time constant of what is counted, in s.
     fn time(&self, capacity: f64, params: &Params) -> f64 {
         let few = FEW_BITS.min(FEW_PACKETS * self.size);
@@ -297,6 +311,7 @@ impl Level {
         params: &Params,
     ) {
         let mut slot = std::mem::take(&mut self.slot);
+        self.kept_time = None;
         let all = offered.saturating_sub(self.offered) as f64;
         self.offered = offered;
         // What the hooks do not see: framing, NACKs, other traffic.
@@ -311,7 +326,8 @@ impl Level {
             let gain = (slot.bits / self.sized).min(1.0);
             self.size += gain * (slot.squares / slot.bits - self.size);
         }
-        self.age = if self.stated.count() + self.newcomers.count() > 0.0 { self.age + elapsed } else { 0.0 };
+        let most = self.stated.count();
+        self.age = if most + self.newcomers.count() > 0.0 { self.age + elapsed } else { 0.0 };
         let time = self.time(capacity, params);
         // What a newcomer sends is counted a round trip later, and then within a time constant.
         let unseen = 2.0 * if self.is_timed { time } else { time.max(FARTHEST) };
@@ -325,7 +341,6 @@ impl Level {
         self.flows += gain * (slot.flows / elapsed - self.flows);
         self.bound += gain * (slot.bound / elapsed - self.bound);
         self.others += gain * (slot.others / elapsed - self.others);
-        let most = self.stated.count();
         (self.flows, self.bound) = (self.flows.min(most), self.bound.min(most));
         let silent = (SILENT_BITS / self.level).max(SILENT_ROUND_TRIPS * self.rtt).min(SILENT.max(4.0 * time));
         let silent = silent.max(SILENT_SLOTS * elapsed);
@@ -352,6 +367,7 @@ impl Level {
             // The level of a link that was free rose without bound.
             self.level = self.level.min(self.most);
         }
+        self.kept_time = Some((self.level, self.time(capacity, params)));
     }
 }
 

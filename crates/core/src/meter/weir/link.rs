@@ -118,14 +118,17 @@ impl Link {
         self.distrusted = DISTRUST;
     }
 
-    /// Whether a Data that joins now, `since` the last slot ended, is to be marked, as no level tells what waits.
+    /// Whether a Data that joins now, `since` the last slot ended, is to be marked; only where no level tells what waits.
     pub(super) fn marks(&mut self, since: Duration, now: Time) -> bool {
-        !self.is_trusted() && self.marks.observe(self.wait(since), now) == State::Congested
+        self.marks.observe(self.wait(since), now) == State::Congested
     }
 
     /// How long a packet waits that joins now, `since` the last slot ended.
     pub(super) fn wait(&self, since: Duration) -> Duration {
         let waiting = self.waiting + self.level.passed() - self.capacity * since.secs();
+        if waiting <= 0.0 {
+            return Duration::ZERO;
+        }
         Duration::from_secs_f64((waiting / self.capacity).clamp(0.0, LONGEST_WAIT))
     }
 

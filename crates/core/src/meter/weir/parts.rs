@@ -23,6 +23,9 @@ struct Entry {
     part: Part,
 }
 
+#[cfg(test)]
+pub(super) const ENTRY: usize = size_of::<Entry>();
+
 impl Parts {
     /// A flow adds this.
     pub(super) fn add(&mut self, flow: FlowId, flows: f64, bound: f64) {

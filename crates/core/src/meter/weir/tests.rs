@@ -1,6 +1,7 @@
 use super::*;
 use crate::ctx::{Rng, Trace};
 use crate::fields::FieldLayout;
+use crate::ids::FaceId;
 use crate::ids::PrefixId;
 use crate::packet::{Kind, Packet};
 use crate::queue::{Limit, QueueView};
@@ -103,7 +104,7 @@ fn a_flow_below_the_level_by_more_than_the_tolerance_leaves_the_rest_to_others()
             meter.on_interest_out(&mut event, &mut Ctx { now: Time::ZERO, rng, trace });
             bench.period(10 * slot, 80_000 * slot);
         }
-        bench.meter.known(LINK).map(|link| link.level.level / 1e6).unwrap_or_default()
+        bench.meter.links[LINK.index()].known().map(|link| link.level.level / 1e6).unwrap_or_default()
     });
     assert!((near - 10.89).abs() < 0.1 && far > 100.0, "{near} {far}");
 }
@@ -120,7 +121,7 @@ fn a_planner_hears_of_a_busy_link_if_it_is_to_and_slots_end_as_before() {
     }
     assert_eq!(told.period(100, 900_000), [Report::Signal { face: LINK }]);
     assert_eq!(alone.period(100, 900_000), []);
-    let levels = [told, alone].map(|mut bench| bench.meter.known(LINK).map(|link| link.level.level));
+    let levels = [told, alone].map(|mut bench| bench.meter.links[LINK.index()].known().map(|link| link.level.level));
     assert!(levels[0].is_some() && levels[0] == levels[1], "{levels:?}");
 }
 
@@ -199,7 +200,7 @@ fn losses_and_delay_beyond_a_neighbour_without_levels_leave_the_link_as_it_is() 
     for at in 100..3100 {
         bench.repeated(LINK, at, if at < 600 { 10 } else { 40 }, 0, at % 5 == 0);
     }
-    assert!(!bench.meter.is_unknown(LINK));
+    assert!(!bench.meter.links[LINK.index()].is_unknown());
 }
 
 // Two flows of 4 Mbit/s on a link that is open: what they may have is not told, but they are counted. Once the link is known

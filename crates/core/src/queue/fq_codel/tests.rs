@@ -160,3 +160,55 @@ fn a_flood_of_flows_keeps_the_state_bounded() {
     assert_eq!((bench.queue.queues.len(), bench.queue.packets()), (1024, 10));
     assert!(bench.queue.homes.len() <= 1024 + 10);
 }
+
+// Of two, one lets packets pass where nothing waits and hears of the free wire only when the next packet joins; flows are
+// more than queues, so that it matters in which order these became empty.
+#[test]
+fn a_packet_that_passes_and_a_wire_that_is_noticed_late_change_nothing() {
+    let params = json!({ "flows": 3, "quantum": "600B", "target": "1ms", "interval": "4ms" });
+    let (mut eager, mut lazy) = (Bench::new(8, &params), Bench::new(8, &params));
+    let (mut draw, mut now, mut due, mut free, mut passed) = (Rng::derive(7, &[]), 0, None, 0, 0);
+    for segment in 0..20_000 {
+        now += draw.below(8);
+        // Transmissions of 2 ms end before the next packet joins.
+        while let Some(end) = due.filter(|&end| end <= now) {
+            let waits = lazy.queue.packets() > 0;
+            let next = eager.take(ms(end));
+            if waits {
+                assert_eq!(next, lazy.take(ms(end)));
+            }
+            due = next.map(|_| end + 2);
+            if due.is_none() {
+                assert!(!waits);
+                free = end;
+            }
+        }
+        let (flow, size) = (draw.below(6) as u32, 100 + draw.below(1400) as u32);
+        let mut ctx = Ctx { now: ms(now), rng: &mut lazy.rng, trace: &mut lazy.trace };
+        if due.is_none() && lazy.queue.pass(FlowId(flow), Bytes::new(u64::from(size)), &mut ctx) {
+            passed += 1;
+        } else {
+            if due.is_none() {
+                assert_eq!(lazy.take(ms(free)), None);
+            }
+            assert_eq!(eager.put(ms(now), flow, segment, size), lazy.put(ms(now), flow, segment, size));
+            if due.is_none() {
+                assert_eq!(eager.take(ms(now)), lazy.take(ms(now)));
+                due = Some(now + 2);
+            }
+            continue;
+        }
+        assert!(eager.put(ms(now), flow, segment, size).is_empty());
+        assert_eq!(eager.take(ms(now)), Some(((flow, segment, 0), 0)));
+        due = Some(now + 2);
+        assert_eq!(eager.queue.backlog(FlowId(flow)), lazy.queue.backlog(FlowId(flow)));
+    }
+    assert!(passed > 1000, "{passed}");
+}
+
+// What docs/measurements/weir.md says that a flow and a packet take in a queue.
+#[test]
+fn the_state_of_a_queue_is_small() {
+    let sizes = [size_of::<Queue>(), size_of::<Queued>()];
+    assert!(sizes[0] <= 128 && sizes[1] <= 80, "{sizes:?}");
+}

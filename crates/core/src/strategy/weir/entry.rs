@@ -49,6 +49,9 @@ pub(super) struct Hop {
     pub(super) share: f64,
     /// Turns that it waits for.
     credit: f64,
+    /// Whether it may get the Interest at hand.
+    #[state(skip)]
+    may: bool,
     /// In bit/s; 0 before the first.
     pub(super) level: f64,
     /// Whether no link of its way has told one, though all would: it has room, and its level is a guess. Forwarders learn
@@ -82,11 +85,13 @@ impl Hop {
     pub(super) fn new(face: FaceId, share: f64, now: Time) -> Hop {
         let (credit, level, part, round) = (0.0, 0.0, 0.0, Round::default());
         let (is_open, was_open, first, tried, asked) = (false, false, None, None, None);
+        let may = false;
         let (srtt, latest, seen, heard) = (None, Duration::ZERO, now, Time::ZERO);
         Hop {
             face,
             share,
             credit,
+            may,
             level,
             is_open,
             was_open,
@@ -177,33 +182,42 @@ pub(super) struct Entry {
     pub(super) begun: Option<Time>,
     /// When a next hop was last asked because it had not been for long.
     probed: Option<Time>,
+    /// Until then all were asked within [`PROBE_AFTER`].
+    #[state(skip)]
+    pub(super) asked_until: Time,
     /// How much longer other ways take than the last Data.
     pub(super) longer: Duration,
     pub(super) swings: Swings,
 }
 
 impl Entry {
-    /// The next among those that `may`: one that was not asked for long, or the next in turn, which are taken so that each
+    /// The next among those that `may`, by their place here and face: one that was not asked for long, or the next in turn, which are taken so that each
     /// gains its share of a turn and the one with most pays for it. None that takes more than `most`, if one does not.
-    pub(super) fn turn(&mut self, now: Time, most: Option<Duration>, may: impl Fn(FaceId) -> bool) -> Option<Turn> {
-        let are_limited = self.hops.iter().any(|hop| hop.was_open);
-        let has_room = |hop: &Hop| !are_limited || !hop.has_none() || hop.round.has_room(now, hop.srtt);
-        // Not to one that fell silent.
-        let any = self.hops.iter().any(|hop| may(hop.face) && has_room(hop) && hop.answers(now));
-        let may = |hop: &Hop| may(hop.face) && (!any || has_room(hop));
-        let in_time = |hop: &Hop| most.is_none_or(|most| hop.srtt.is_some_and(|srtt| srtt <= most));
-        let any_in_time = self.hops.iter().any(|hop| may(hop) && in_time(hop));
-        let may = |hop: &Hop| may(hop) && (!any_in_time || in_time(hop));
-        let total: f64 = self.hops.iter().filter(|hop| may(hop)).map(|hop| hop.share).sum();
-        self.hops.iter_mut().filter(|hop| may(hop)).for_each(|hop| hop.credit += hop.share / total);
-        let next = match self.overdue(now, may) {
-            Some(probe) => probe,
-            None => {
-                let credit = |&i: &usize, &j: &usize| self.hops[i].credit.total_cmp(&self.hops[j].credit);
-                // Of equals the first.
-                (0..self.hops.len()).rev().filter(|&i| may(&self.hops[i])).max_by(credit)?
+    pub(super) fn turn(
+        &mut self,
+        now: Time,
+        most: Option<Duration>,
+        may: impl Fn(usize, FaceId) -> bool,
+    ) -> Option<Turn> {
+        let (mut are_limited, mut total) = (false, 0.0);
+        for (i, hop) in self.hops.iter_mut().enumerate() {
+            are_limited |= hop.was_open;
+            hop.may = may(i, hop.face);
+            total += if hop.may { hop.share } else { 0.0 };
+        }
+        if are_limited || most.is_some() {
+            self.narrow(now, are_limited, most);
+            total = self.hops.iter().filter(|hop| hop.may).map(|hop| hop.share).sum();
+        }
+        let mut most_credit: Option<(usize, f64)> = None;
+        for (i, hop) in self.hops.iter_mut().enumerate().filter(|(_, hop)| hop.may) {
+            hop.credit += hop.share / total;
+            // Of equals the first.
+            if most_credit.is_none_or(|(_, most)| hop.credit.total_cmp(&most).is_gt()) {
+                most_credit = Some((i, hop.credit));
             }
-        };
+        }
+        let next = self.overdue(now).or(most_credit.map(|(i, _)| i))?;
         if are_limited {
             self.hops.iter_mut().for_each(|hop| hop.part *= 1.0 - TURN);
             let hop = &mut self.hops[next];
@@ -217,16 +231,36 @@ impl Entry {
         Some(Turn { face: hop.face, is_first })
     }
 
+    /// Of those that may, ways without room do not while others answer, nor those that take too long, if one does not.
+    #[inline(never)]
+    fn narrow(&mut self, now: Time, are_limited: bool, most: Option<Duration>) {
+        let has_room = |hop: &Hop| !are_limited || !hop.has_none() || hop.round.has_room(now, hop.srtt);
+        // Not to one that fell silent.
+        if self.hops.iter().any(|hop| hop.may && has_room(hop) && hop.answers(now)) {
+            self.hops.iter_mut().for_each(|hop| hop.may &= has_room(hop));
+        }
+        let in_time = |hop: &Hop| most.is_none_or(|most| hop.srtt.is_some_and(|srtt| srtt <= most));
+        if self.hops.iter().any(|hop| hop.may && in_time(hop)) {
+            self.hops.iter_mut().for_each(|hop| hop.may &= in_time(hop));
+        }
+    }
+
     /// The next hop that was asked longest ago, if that is too long.
-    fn overdue(&mut self, now: Time, may: impl Fn(&Hop) -> bool) -> Option<usize> {
-        if now.since(*self.probed.get_or_insert(now)) < PROBE_SPACING {
+    fn overdue(&mut self, now: Time) -> Option<usize> {
+        if now.since(*self.probed.get_or_insert(now)) < PROBE_SPACING || now < self.asked_until {
             return None;
         }
         let late = |hop: &Hop| hop.asked.is_none_or(|asked| now.since(asked) >= PROBE_AFTER);
-        let overdue = (0..self.hops.len()).filter(|&i| may(&self.hops[i]) && late(&self.hops[i]));
-        let first = overdue.min_by_key(|&i| self.hops[i].asked)?;
-        self.probed = Some(now);
-        Some(first)
+        let overdue = (0..self.hops.len()).filter(|&i| self.hops[i].may && late(&self.hops[i]));
+        let first = overdue.min_by_key(|&i| self.hops[i].asked);
+        match first {
+            Some(_) => self.probed = Some(now),
+            None => {
+                let asked = self.hops.iter().map(|hop| hop.asked).min().flatten();
+                self.asked_until = asked.map_or(Time::ZERO, |asked| asked + PROBE_AFTER);
+            }
+        }
+        first
     }
 
     /// The mean by shares of what next hops that told a level count as; 0 if none has.

@@ -498,3 +498,10 @@ fn where_levels_come_later_than_assumed_shares_swing_for_good_at_full_speed_and_
     assert!(free > 0.8, "{free}");
     assert!(damped < 0.15, "{damped}");
 }
+
+// What docs/measurements/weir.md says that a prefix takes.
+#[test]
+fn the_state_of_a_prefix_is_bounded_by_its_next_hops() {
+    let sizes = [size_of::<Entry>(), size_of::<Hop>()];
+    assert!(sizes[0] <= 112 && sizes[1] <= 168, "{sizes:?}");
+}

@@ -52,9 +52,9 @@ impl Level {
     /// takes what it has added itself, and cannot do so again before it has been counted again. Whether it has left.
     fn leave(&mut self, flow: FlowId) -> bool {
         let before = self.held();
-        let pending = self.newcomers.count();
-        if self.newcomers.take(flow) {
-            self.new -= self.new / pending.max(1.0);
+        if self.newcomers.has(flow) {
+            self.new -= self.new / self.newcomers.count().max(1.0);
+            self.newcomers.take(flow);
         } else if self.stated.take(flow) {
             let part = self.parts.of(flow);
             self.flows = (self.flows - part.flows).max(0.0);
@@ -71,7 +71,8 @@ impl Level {
 
     /// A flow that said that it ends goes on: others of its name, or a lie.
     fn come_back(&mut self, flow: FlowId) {
-        if self.ending.take(flow) {
+        if self.ending.has(flow) {
+            self.ending.take(flow);
             let part = self.parts.of(flow);
             self.flows += part.flows;
             self.bound += part.bound;
@@ -81,9 +82,9 @@ impl Level {
     /// A newcomer's first packet by a pace has come: from now on it counts as if it had been here for long, as what is
     /// counted would take a time constant to see it.
     fn arrive(&mut self, flow: FlowId, bound: f64) {
-        let pending = self.newcomers.count();
-        if self.newcomers.take(flow) {
-            self.new -= self.new / pending.max(1.0);
+        if self.newcomers.has(flow) {
+            self.new -= self.new / self.newcomers.count().max(1.0);
+            self.newcomers.take(flow);
             self.flows += 1.0;
             self.bound += bound;
             self.parts.add(flow, 1.0, bound);

@@ -55,3 +55,10 @@ fn what_is_asked_again_within_a_second_after_an_outage_of_a_tenth_does_not_make_
     assert_eq!(lossy_after(100, 1099), [false, false]);
     assert_eq!(lossy_after(100, 1100), [false, true]);
 }
+
+// What docs/measurements/weir.md says that a link takes: itself, and up to 256 parts of flows.
+#[test]
+fn the_state_of_a_link_is_bounded() {
+    let sizes = [size_of::<Egress>(), size_of::<Link>(), super::super::parts::ENTRY];
+    assert!(sizes[0] <= 16 && sizes[1] <= 728 && sizes[2] <= 24, "{sizes:?}");
+}
