@@ -18,7 +18,6 @@ fn main() {
     let rounds = words.get(1).and_then(|rounds| rounds.parse().ok()).unwrap_or(1);
     let scenario = ndnweir_scenario::load(file, &[]).unwrap_or_else(|problems| panic!("{problems}"));
     for round in 0..rounds {
-        #[expect(clippy::disallowed_methods, reason = "measures the optimum from outside")]
         let start = std::time::Instant::now();
         let before = ticks();
         let found = optimum(&scenario);

@@ -32,18 +32,18 @@ impl Bucket {
     }
 
     fn set_place(&mut self, place: u16) {
-        self.0 = self.0 & ((1 << BITS) - 1) | u64::from(place) << BITS;
+        self.0 = (self.0 & ((1 << BITS) - 1)) | (u64::from(place) << BITS);
     }
 
     fn set_bits(&mut self, bits: u64) {
-        self.0 = self.0 >> BITS << BITS | bits;
+        self.0 = ((self.0 >> BITS) << BITS) | bits;
     }
 }
 
 /// Two bits of 48 for a digest, by others of its bits than those that name the bucket.
 #[inline(always)]
 fn bits(digest: u64) -> u64 {
-    let one = |of: u64| 1 << ((of & 0xFFFF) * u64::from(BITS) >> 16);
+    let one = |of: u64| 1 << (((of & 0xFFFF) * u64::from(BITS)) >> 16);
     one(digest >> 16) | one(digest >> 32)
 }
 

@@ -10,7 +10,6 @@
 
 use super::super::paths::Path;
 use super::matrix::{Matrix, Parts};
-use std::ops::Range;
 
 /// Iterations between two looks at the bounds.
 const LOOK: usize = 64;
@@ -24,8 +23,6 @@ const KEPT: f64 = 1.05;
 /// Steps of the search for the multiplier of a projection; it ends by itself.
 const MAX_PROJECTION_STEPS: usize = 60;
 const FEW_STEPS: u64 = 4;
-/// So many paths are for one thread.
-const PATHS_TOGETHER: usize = 1024;
 /// The relative error of sums after a projection.
 const SUM_ERROR: f64 = 1e-13;
 
@@ -173,10 +170,6 @@ impl Game {
     }
 
     fn play(&mut self, demand: &[f64], aim: Aim, most: usize) -> Bounds {
-        if rayon::current_thread_index().is_none() {
-            // To enter the threads' pool once costs less than to do so several times in each iteration.
-            return rayon::join(|| self.play(demand, aim, most), || ()).0;
-        }
         self.scale(demand);
         let (links, size) = (self.prices.len(), self.size());
         let paths = self.columns.iter().map(|list| list.iter().map(|c| c.path.as_slice()));
@@ -200,16 +193,13 @@ impl Game {
                 let looks = round == LOOK && !zero_sums;
                 let part = (inner + 1) as f64 / (inner + 2) as f64;
                 let moves = Moves { matrix: &matrix, demand, factor: 1.0 / self.balance, part, stays: looks };
-                extra += moves.all(
-                    0..demand.len(),
-                    Rates {
-                        next: &mut next.rates,
-                        ahead: &mut ahead,
-                        at: &mut at.rates,
-                        anchor: &anchor.rates,
-                        multipliers: &mut multipliers[..demand.len()],
-                    },
-                );
+                extra += moves.all(Rates {
+                    next: &mut next.rates,
+                    ahead: &mut ahead,
+                    at: &mut at.rates,
+                    anchor: &anchor.rates,
+                    multipliers: &mut multipliers[..demand.len()],
+                });
                 matrix.loads(&ahead, &mut loads);
                 let width = if let Aim::Relief { width, .. } = aim { width } else { 0.0 };
                 let now = at.prices.iter().zip(matrix.price_step.iter().zip(&loads));
@@ -283,7 +273,7 @@ struct Moves<'a> {
     stays: bool,
 }
 
-/// The rates of some groups, and their multipliers.
+/// The rates of all groups, and their multipliers.
 struct Rates<'a> {
     next: &'a mut [f64],
     ahead: &'a mut [f64],
@@ -292,46 +282,24 @@ struct Rates<'a> {
     multipliers: &'a mut [f64],
 }
 
-impl<'a> Rates<'a> {
-    /// Those of the first groups, with so many paths, and of the others.
-    fn split(self, groups: usize, paths: usize) -> (Rates<'a>, Rates<'a>) {
-        let (next, ahead) = (self.next.split_at_mut(paths), self.ahead.split_at_mut(paths));
-        let (at, anchor) = (self.at.split_at_mut(paths), self.anchor.split_at(paths));
-        let multipliers = self.multipliers.split_at_mut(groups);
-        (
-            Rates { next: next.0, ahead: ahead.0, at: at.0, anchor: anchor.0, multipliers: multipliers.0 },
-            Rates { next: next.1, ahead: ahead.1, at: at.1, anchor: anchor.1, multipliers: multipliers.1 },
-        )
-    }
-}
-
 impl Moves<'_> {
-    /// Moves the rates of these groups, by several threads if they have many paths; no group depends on another. Returns
-    /// the work beyond what is counted for an iteration.
-    fn all(&self, groups: Range<usize>, rates: Rates<'_>) -> u64 {
-        let first = self.matrix.groups[groups.start];
-        if self.matrix.is_large() && groups.len() > 1 && rates.next.len() > PATHS_TOGETHER {
-            let middle = groups.start + groups.len() / 2;
-            let (before, after) = rates.split(middle - groups.start, self.matrix.groups[middle] - first);
-            let both = rayon::join(|| self.all(groups.start..middle, before), || self.all(middle..groups.end, after));
-            return both.0 + both.1;
-        }
+    /// Moves the rates of all groups, one after the other. Returns the work beyond what is counted for an iteration.
+    fn all(&self, rates: Rates<'_>) -> u64 {
         let mut extra = 0;
         let Rates { next, ahead, at, anchor, multipliers } = rates;
-        for (group, multiplier) in groups.zip(multipliers) {
+        for (group, multiplier) in multipliers.iter_mut().enumerate() {
             let paths = self.matrix.groups[group]..self.matrix.groups[group + 1];
             let steps = &self.matrix.rate_step[paths.clone()];
-            let own = paths.start - first..paths.end - first;
-            let (next, at) = (&mut next[own.clone()], &mut at[own.clone()]);
-            for (path, (next, (at, step))) in paths.zip(next.iter_mut().zip(at.iter().zip(steps))) {
+            let (next, at) = (&mut next[paths.clone()], &mut at[paths.clone()]);
+            for (path, (next, (at, step))) in paths.clone().zip(next.iter_mut().zip(at.iter().zip(steps))) {
                 *next = at - step * self.factor * self.matrix.cost(path);
             }
             extra += project(next, steps, self.demand[group], multiplier);
-            for ((ahead, next), at) in ahead[own.clone()].iter_mut().zip(&*next).zip(&*at) {
+            for ((ahead, next), at) in ahead[paths.clone()].iter_mut().zip(&*next).zip(&*at) {
                 *ahead = 2.0 * next - at;
             }
             if !self.stays {
-                draw_back(at, &ahead[own.clone()], &anchor[own], self.part);
+                draw_back(at, &ahead[paths.clone()], &anchor[paths], self.part);
             }
         }
         extra

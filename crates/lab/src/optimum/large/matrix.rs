@@ -5,11 +5,6 @@ const POWER: usize = 40;
 /// The part of the largest steps that are taken.
 const SAFE: f64 = 0.95;
 
-/// With so many hops of all paths, an iteration takes some tens of microseconds, and several threads pay.
-const LARGE: usize = 16_384;
-/// So many hops are for one thread.
-const HOPS_TOGETHER: usize = 1024;
-
 /// By hop, the part of each link's capacity that a unit of rate takes.
 pub(super) struct Parts {
     first: Vec<usize>,
@@ -133,11 +128,6 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    /// Whether several threads pay.
-    pub(super) fn is_large(&self) -> bool {
-        self.hops.len() >= LARGE
-    }
-
     /// Notes what a unit of rate over each hop costs.
     pub(super) fn price(&mut self, prices: &[f64]) {
         self.parts.costs_into(prices, &mut self.by_hop);
@@ -157,27 +147,10 @@ impl<'a> Matrix<'a> {
 
     /// What part of each link rates over paths take.
     pub(super) fn loads(&mut self, rates: &[f64], loads: &mut [f64]) {
-        let mut by_hop = std::mem::take(&mut self.by_hop);
-        let together = if self.is_large() { HOPS_TOGETHER } else { by_hop.len() };
-        self.over_hops(0, &mut by_hop, rates, together);
-        self.by_hop = by_hop;
-        self.parts.loads(&self.by_hop, loads);
-    }
-
-    /// The sum of rates over hops from this one on, in the order of paths. So many are for one thread.
-    fn over_hops(&self, first: usize, sums: &mut [f64], rates: &[f64], together: usize) {
-        if sums.len() > together {
-            let (before, after) = sums.split_at_mut(sums.len() / 2);
-            let middle = first + before.len();
-            rayon::join(
-                || self.over_hops(first, before, rates, together),
-                || self.over_hops(middle, after, rates, together),
-            );
-            return;
-        }
-        for (sum, w) in sums.iter_mut().zip(self.first_over[first..].windows(2)) {
+        for (sum, w) in self.by_hop.iter_mut().zip(self.first_over.windows(2)) {
             *sum = self.over[w[0]..w[1]].iter().fold(0.0, |sum, path| sum + rates[*path as usize]);
         }
+        self.parts.loads(&self.by_hop, loads);
     }
 
     /// Elementary operations of an iteration.
