@@ -14,19 +14,37 @@ const BUCKETS: usize = 512;
 /// What a bucket has room for at first: most buckets of most nodes never have more.
 const FEW_ENTRIES: usize = 2;
 
-/// What is known of a bucket without its entries.
+/// How many of a bucket's bits tell what is in it.
+const BITS: u32 = 48;
+
+/// What is known of a bucket without its entries: the [bits](bits) of these, and above them its place: zero for an empty
+/// one; up to [`BUCKETS`] one more than its place in `few`; above, its place in `full`.
+///
+/// Nearly all nonces that are looked for are not in the list, and its entries are far memory in a large network: without
+/// them this tells 99 % of such nonces of a bucket with two, 92 % with eight.
 #[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
-struct Bucket {
-    /// The [bits](bit) of its entries. Nearly all nonces that are looked for are not in the list, and its entries are far
-    /// memory in a large network: without them this tells 94 % of such nonces of a bucket with two, 78 % with eight.
-    bits: u32,
-    /// Zero for an empty one; up to [`BUCKETS`] one more than its place in `few`; above, its place in `full`.
-    place: u16,
+struct Bucket(u64);
+
+impl Bucket {
+    #[inline(always)]
+    fn place(self) -> u16 {
+        (self.0 >> BITS) as u16
+    }
+
+    fn set_place(&mut self, place: u16) {
+        self.0 = (self.0 & ((1 << BITS) - 1)) | (u64::from(place) << BITS);
+    }
+
+    fn set_bits(&mut self, bits: u64) {
+        self.0 = ((self.0 >> BITS) << BITS) | bits;
+    }
 }
 
-/// One bit of 32 for a digest, by others of its bits than those that name the bucket.
-fn bit(digest: u64) -> u32 {
-    1 << (digest >> 32 & 31)
+/// Two bits of 48 for a digest, by others of its bits than those that name the bucket.
+#[inline(always)]
+fn bits(digest: u64) -> u64 {
+    let one = |of: u64| 1 << (((of & 0xFFFF) * u64::from(BITS)) >> 16);
+    one(digest >> 16) | one(digest >> 32)
 }
 
 /// The list; takes no memory until the first nonce is added, then 8 bytes for each bucket, 16 more for each that has one
@@ -57,9 +75,9 @@ impl DeadNonces {
     pub(crate) fn insert(&mut self, name: NameId, nonce: u32) {
         let digest = self.digest(name, nonce);
         let buckets = self.buckets.get_or_insert_with(|| Box::new([Bucket::default(); BUCKETS]));
-        let Bucket { bits, place } = &mut buckets[digest as usize % BUCKETS];
-        *bits |= bit(digest);
-        match usize::from(*place) {
+        let bucket = &mut buckets[digest as usize % BUCKETS];
+        bucket.0 |= bits(digest);
+        match usize::from(bucket.place()) {
             0 => {
                 let entries = [digest, 0];
                 let at = match self.free.pop() {
@@ -73,7 +91,7 @@ impl DeadNonces {
                         self.few.len() as u16 - 1
                     }
                 };
-                *place = at + 1;
+                bucket.set_place(at + 1);
             }
             at @ 1..=BUCKETS => {
                 let [newest, oldest] = self.few[at - 1];
@@ -81,16 +99,17 @@ impl DeadNonces {
                     self.few[at - 1] = [digest, newest];
                     return;
                 }
-                self.free.push(*place - 1);
+                self.free.push(bucket.place() - 1);
                 grow(&mut self.full);
-                *place = (BUCKETS + 1 + self.full.len()) as u16;
+                bucket.set_place((BUCKETS + 1 + self.full.len()) as u16);
                 self.full.push([digest, newest, oldest, 0, 0, 0, 0, 0]);
             }
             at => {
-                let bucket = &mut self.full[at - BUCKETS - 1];
-                bucket.rotate_right(1);
-                bucket[0] = digest;
-                *bits = bucket.iter().filter(|entry| **entry != 0).fold(0, |bits, entry| bits | bit(*entry));
+                let entries = &mut self.full[at - BUCKETS - 1];
+                entries.rotate_right(1);
+                entries[0] = digest;
+                let known = entries.iter().filter(|entry| **entry != 0);
+                bucket.set_bits(known.fold(0, |all, entry| all | bits(*entry)));
             }
         }
     }
@@ -112,11 +131,11 @@ impl DeadNonces {
     #[inline(never)]
     fn is_in(&self, buckets: &[Bucket; BUCKETS], name: NameId, nonce: u32) -> bool {
         let digest = self.digest(name, nonce);
-        let Bucket { bits, place } = buckets[digest as usize % BUCKETS];
-        if bits & bit(digest) == 0 {
+        let bucket = buckets[digest as usize % BUCKETS];
+        if bits(digest) & !bucket.0 != 0 {
             return false;
         }
-        let bucket = match usize::from(place) {
+        let bucket = match usize::from(bucket.place()) {
             0 => return false,
             at @ 1..=BUCKETS => &self.few[at - 1][..],
             at => &self.full[at - BUCKETS - 1][..],
@@ -161,6 +180,20 @@ mod tests {
         let name = NameId { flow: FlowId(1), segment: 0 };
         (0..3).for_each(|nonce| dead.insert(name, nonce));
         assert!(dead.few.capacity() <= 4 && dead.full.capacity() <= 4);
+    }
+
+    #[test]
+    fn few_nonces_that_are_not_in_the_list_are_looked_for_among_entries() {
+        let mut dead = DeadNonces::default();
+        let name = NameId { flow: FlowId(1), segment: 0 };
+        (0..100_000).for_each(|nonce| dead.insert(name, nonce));
+        let buckets = dead.buckets.as_deref().unwrap();
+        let seems = |nonce: &u32| {
+            let digest = dead.digest(name, *nonce);
+            bits(digest) & !buckets[digest as usize % BUCKETS].0 == 0
+        };
+        let count = (200_000..300_000).filter(seems).count();
+        assert!((6000..10_000).contains(&count), "{count}");
     }
 
     #[test]

@@ -21,8 +21,10 @@ pub(super) struct Paths<'a> {
     to: Vec<usize>,
     /// Wire bits on each link for a payload bit over each hop: Data downstream, Interests upstream.
     charges: Vec<Vec<(usize, f64)>>,
-    /// Hops with a nonzero rate, by the node at which they end.
-    into: Vec<Vec<usize>>,
+    /// Hops with a nonzero rate, by the node at which they end, and where they begin.
+    into: Vec<(u32, u32)>,
+    /// By node, its first in `into`, and one more.
+    first_into: Vec<u32>,
     /// Nodes that no path crosses.
     hosts: Vec<bool>,
     /// By flow: whether it may use each hop; `None` allows all hops.
@@ -52,7 +54,7 @@ impl<'a> Paths<'a> {
         for (h, hop) in hops.iter().enumerate() {
             let carries = charges[h].iter().all(|(l, _)| problem.links[*l].rate.bps() > 0);
             if hop.to < problem.nodes && hop.from < problem.nodes && carries {
-                into[hop.to].push(h);
+                into[hop.to].push((h as u32, hop.from as u32));
             }
         }
         let usable = |flow: &super::FlowDemand| match &flow.routes {
@@ -63,6 +65,11 @@ impl<'a> Paths<'a> {
             }
             _ => None,
         };
+        let first_into = std::iter::once(0).chain(into.iter().scan(0, |sum, hops: &Vec<(u32, u32)>| {
+            *sum += hops.len() as u32;
+            Some(*sum)
+        }));
+        let first_into = first_into.collect();
         let mut hosts = vec![false; problem.nodes];
         problem.hosts.iter().filter(|n| **n < problem.nodes).for_each(|n| hosts[*n] = true);
         Paths {
@@ -71,7 +78,8 @@ impl<'a> Paths<'a> {
             from: hops.iter().map(|h| h.from).collect(),
             to: hops.iter().map(|h| h.to).collect(),
             charges,
-            into,
+            into: into.concat(),
+            first_into,
             hosts,
             usable: problem.flows.iter().map(usable).collect(),
         }
@@ -79,15 +87,23 @@ impl<'a> Paths<'a> {
 
     /// The hops over which a flow's Data reach a node on their way to the consumer.
     pub(super) fn into(&self, flow: usize, node: usize, consumer: usize) -> impl Iterator<Item = usize> {
-        let passes = !self.hosts[node] || node == consumer;
-        let into: &[usize] = if passes { &self.into[node] } else { &[] };
-        let usable = self.usable[flow].as_deref();
-        into.iter().copied().filter(move |hop| usable.is_none_or(|usable| usable[*hop]))
+        self.edges(flow, node, consumer).map(|(hop, _)| hop)
     }
 
-    /// The node at which a hop begins.
-    pub(super) fn from(&self, hop: usize) -> usize {
-        self.from[hop]
+    /// The same, each with the node at which it begins.
+    #[inline]
+    pub(super) fn edges(&self, flow: usize, node: usize, consumer: usize) -> impl Iterator<Item = (usize, usize)> {
+        let passes = !self.hosts[node] || node == consumer;
+        let range = self.first_into[node] as usize..self.first_into[node + 1] as usize;
+        let into = if passes { &self.into[range] } else { &[] };
+        let usable = self.usable[flow].as_deref();
+        let edges = into.iter().map(|(hop, from)| (*hop as usize, *from as usize));
+        edges.filter(move |(hop, _)| usable.is_none_or(|usable| usable[*hop]))
+    }
+
+    /// Whether a flow may use every hop.
+    pub(super) fn may_use_all(&self, flow: usize) -> bool {
+        self.usable[flow].is_none()
     }
 
     /// The node at which a hop ends.

@@ -189,19 +189,17 @@ impl Game {
         while iterations < most && !aim.reached(bounds) {
             let mut way = f64::INFINITY;
             for round in 1..=LOOK {
-                matrix.costs(&at.prices, &mut costs);
-                let factor = 1.0 / self.balance;
-                let now = at.rates.iter().zip(matrix.rate_step.iter().zip(&costs));
-                for (next, (at, (step, cost))) in next.rates.iter_mut().zip(now) {
-                    *next = at - step * factor * cost;
-                }
-                for (group, range) in matrix.groups.windows(2).map(|w| w[0]..w[1]).enumerate() {
-                    let (rates, steps) = (&mut next.rates[range.clone()], &matrix.rate_step[range]);
-                    extra += project(rates, steps, demand[group], &mut multipliers[group]);
-                }
-                for ((ahead, next), at) in ahead.iter_mut().zip(&next.rates).zip(&at.rates) {
-                    *ahead = 2.0 * next - at;
-                }
+                matrix.price(&at.prices);
+                let looks = round == LOOK && !zero_sums;
+                let part = (inner + 1) as f64 / (inner + 2) as f64;
+                let moves = Moves { matrix: &matrix, demand, factor: 1.0 / self.balance, part, stays: looks };
+                extra += moves.all(Rates {
+                    next: &mut next.rates,
+                    ahead: &mut ahead,
+                    at: &mut at.rates,
+                    anchor: &anchor.rates,
+                    multipliers: &mut multipliers[..demand.len()],
+                });
                 matrix.loads(&ahead, &mut loads);
                 let width = if let Aim::Relief { width, .. } = aim { width } else { 0.0 };
                 let now = at.prices.iter().zip(matrix.price_step.iter().zip(&loads));
@@ -214,14 +212,13 @@ impl Game {
                     }
                     Aim::Relief { .. } => next.prices.iter_mut().for_each(|price| *price = price.max(0.0)),
                 }
-                if round == LOOK && !zero_sums {
+                if looks {
                     way = distance(&next.rates, &at.rates, &matrix.rate_step) * self.balance.sqrt()
                         + distance(&next.prices, &at.prices, &matrix.price_step) / self.balance.sqrt();
                 }
                 inner += 1;
-                let part = inner as f64 / (inner + 1) as f64;
-                for ((at, ahead), anchor) in at.rates.iter_mut().zip(&ahead).zip(&anchor.rates) {
-                    *at = part * ahead + (1.0 - part) * anchor;
+                if looks {
+                    draw_back(&mut at.rates, &ahead, &anchor.rates, part);
                 }
                 for ((at, next), anchor) in at.prices.iter_mut().zip(&next.prices).zip(&anchor.prices) {
                     *at = part * (2.0 * next - *at) + (1.0 - part) * anchor;
@@ -261,6 +258,58 @@ impl Game {
         self.prices = best.prices.into_iter().map(|price| if sum > 0.0 { price / sum } else { 0.0 }).collect();
         self.at = next.prices;
         bounds
+    }
+}
+
+/// What an iteration does to the rates of all groups.
+struct Moves<'a> {
+    matrix: &'a Matrix<'a>,
+    demand: &'a [f64],
+    /// One over the ratio of the steps.
+    factor: f64,
+    /// How far the new point is drawn back to the last restart: the part of it that is kept.
+    part: f64,
+    /// Whether the point itself stays for now.
+    stays: bool,
+}
+
+/// The rates of all groups, and their multipliers.
+struct Rates<'a> {
+    next: &'a mut [f64],
+    ahead: &'a mut [f64],
+    at: &'a mut [f64],
+    anchor: &'a [f64],
+    multipliers: &'a mut [f64],
+}
+
+impl Moves<'_> {
+    /// Moves the rates of all groups, one after the other. Returns the work beyond what is counted for an iteration.
+    fn all(&self, rates: Rates<'_>) -> u64 {
+        let mut extra = 0;
+        let Rates { next, ahead, at, anchor, multipliers } = rates;
+        for (group, multiplier) in multipliers.iter_mut().enumerate() {
+            let paths = self.matrix.groups[group]..self.matrix.groups[group + 1];
+            let steps = &self.matrix.rate_step[paths.clone()];
+            let (next, at) = (&mut next[paths.clone()], &mut at[paths.clone()]);
+            for (path, (next, (at, step))) in paths.clone().zip(next.iter_mut().zip(at.iter().zip(steps))) {
+                *next = at - step * self.factor * self.matrix.cost(path);
+            }
+            extra += project(next, steps, self.demand[group], multiplier);
+            for ((ahead, next), at) in ahead[paths.clone()].iter_mut().zip(&*next).zip(&*at) {
+                *ahead = 2.0 * next - at;
+            }
+            if !self.stays {
+                draw_back(at, &ahead[paths.clone()], &anchor[paths], self.part);
+            }
+        }
+        extra
+    }
+}
+
+/// Goes on to points, of which this part is kept, and the rest is that of the anchor.
+fn draw_back(at: &mut [f64], ahead: &[f64], anchor: &[f64], part: f64) {
+    for ((at, ahead), anchor) in at.iter_mut().zip(ahead).zip(anchor) {
+        *at = part * ahead + (1.0 - part) * anchor;
     }
 }
 

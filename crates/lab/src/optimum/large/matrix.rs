@@ -20,6 +20,9 @@ pub(super) struct Matrix<'a> {
     /// By path, its first hop, and one more.
     paths: Vec<usize>,
     hops: Vec<u32>,
+    /// By hop, its first place in `over`, and one more; and the paths over it, in order.
+    first_over: Vec<usize>,
+    over: Vec<u32>,
     /// One over the sum of a path's parts, and of a link's parts.
     pub(super) rate_step: Vec<f64>,
     pub(super) price_step: Vec<f64>,
@@ -84,6 +87,8 @@ impl<'a> Matrix<'a> {
             groups: vec![0],
             paths: vec![0],
             hops: Vec::new(),
+            first_over: Vec::new(),
+            over: Vec::new(),
             rate_step: Vec::new(),
             price_step: vec![0.0; links],
             by_hop: vec![0.0; parts.hops()],
@@ -104,22 +109,46 @@ impl<'a> Matrix<'a> {
             matrix.groups.push(matrix.rate_step.len());
         }
         matrix.price_step.iter_mut().for_each(|step| *step = if *step > 0.0 { 1.0 / *step } else { 0.0 });
+        matrix.transpose();
         matrix
+    }
+
+    /// Notes the paths over each hop.
+    fn transpose(&mut self) {
+        self.first_over = vec![0; self.by_hop.len() + 1];
+        self.hops.iter().for_each(|hop| self.first_over[*hop as usize + 1] += 1);
+        (1..self.first_over.len()).for_each(|hop| self.first_over[hop] += self.first_over[hop - 1]);
+        let mut next = self.first_over.clone();
+        self.over = vec![0; self.hops.len()];
+        for (path, w) in (0..).zip(self.paths.windows(2)) {
+            for hop in &self.hops[w[0]..w[1]] {
+                self.over[next[*hop as usize]] = path;
+                next[*hop as usize] += 1;
+            }
+        }
+    }
+
+    /// Notes what a unit of rate over each hop costs.
+    pub(super) fn price(&mut self, prices: &[f64]) {
+        self.parts.costs_into(prices, &mut self.by_hop);
+    }
+
+    /// What a unit of rate over a path costs at the prices that were noted.
+    #[inline]
+    pub(super) fn cost(&self, path: usize) -> f64 {
+        self.hops[self.paths[path]..self.paths[path + 1]].iter().map(|hop| self.by_hop[*hop as usize]).sum()
     }
 
     /// What a unit of rate over each path costs.
     pub(super) fn costs(&mut self, prices: &[f64], costs: &mut [f64]) {
-        self.parts.costs_into(prices, &mut self.by_hop);
-        for (cost, w) in costs.iter_mut().zip(self.paths.windows(2)) {
-            *cost = self.hops[w[0]..w[1]].iter().map(|hop| self.by_hop[*hop as usize]).sum();
-        }
+        self.price(prices);
+        costs.iter_mut().enumerate().for_each(|(path, cost)| *cost = self.cost(path));
     }
 
     /// What part of each link rates over paths take.
     pub(super) fn loads(&mut self, rates: &[f64], loads: &mut [f64]) {
-        self.by_hop.fill(0.0);
-        for (rate, w) in rates.iter().zip(self.paths.windows(2)).filter(|(rate, _)| **rate != 0.0) {
-            self.hops[w[0]..w[1]].iter().for_each(|hop| self.by_hop[*hop as usize] += rate);
+        for (sum, w) in self.by_hop.iter_mut().zip(self.first_over.windows(2)) {
+            *sum = self.over[w[0]..w[1]].iter().fold(0.0, |sum, path| sum + rates[*path as usize]);
         }
         self.parts.loads(&self.by_hop, loads);
     }

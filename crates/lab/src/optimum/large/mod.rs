@@ -30,6 +30,7 @@ mod matrix;
 mod mend;
 mod outcome;
 mod places;
+mod queue;
 mod rest;
 mod room;
 mod search;
