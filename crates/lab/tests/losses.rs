@@ -81,3 +81,14 @@ fn flows_that_arrive_detect_losses_as_a_single_fetch_does() {
     let run = run("weir", &flows, 1);
     assert!(run.consumers[0].losses > 20, "{}", run.consumers[0].losses);
 }
+
+// A flow of 50 Data that says, from four round trips before its end on, that it ends is one flow until the last of them.
+#[test]
+fn thirty_two_objects_that_one_host_asks_for_at_once_come_without_a_loss_under_weir() {
+    let network = include_str!("../../../judge/scenarios/incast-32.toml");
+    let run = run_text(network, &[], "weir", &[1]).runs.remove(0);
+    assert_eq!(run.loss_mbps, 0.0);
+    for consumer in &run.consumers {
+        assert!(consumer.completion_s.is_some_and(|time| time < 0.02), "{:?}", consumer.completion_s);
+    }
+}

@@ -35,8 +35,10 @@ impl Level {
         let (part, weight) = (bits / pace, weight(pace / self.level, tolerance));
         self.parts.add(flow, part / self.period, part * weight / self.period);
         self.slot.highest = self.slot.highest.max(pace);
-        let ends = said.left.is_some_and(|left| left <= self.rtt);
-        if said.left.is_some() && (self.ending.has(flow) || (ends && self.leave(flow))) {
+        // Before its own last round trip it may yet send as much as it has sent.
+        let left = said.left.filter(|left| *left <= said.rtt);
+        let ends = left.is_some_and(|left| left <= self.rtt);
+        if left.is_some() && (self.ending.has(flow) || (ends && self.leave(flow))) {
             return;
         }
         self.come_back(flow);

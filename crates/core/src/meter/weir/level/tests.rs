@@ -363,6 +363,17 @@ fn a_flow_that_ends_within_a_round_trip_leaves_its_part_to_others_at_once() {
     }
 }
 
+// Others' queues make the mean round trip 20 ms, where its own takes 5: 15 ms are three of these.
+#[test]
+fn a_flow_that_says_that_it_ends_counts_until_its_own_last_round_trip() {
+    let (mut level, _) = two_held();
+    let ends_in = |left| Said { left: Some(left), ..said(Some(4.95e6), 0.005) };
+    level.count(FlowId(101), 8528.0, &ends_in(0.015), 0.1);
+    assert!((level.flows - 2.0).abs() < 1e-3, "{level:?}");
+    level.count(FlowId(101), 8528.0, &ends_in(0.005), 0.1);
+    assert!((level.flows - 1.0).abs() < 0.1, "{level:?}");
+}
+
 // 100 slots of 10 ms in which both send and one always says that it ends: it is not counted for one to two times the 40 ms
 // of silence, and then counts again until it has gone on without saying so.
 #[test]
