@@ -5,6 +5,7 @@
 //! MPTCP's coupling. Serving in turns is smooth weighted round robin: drawn splits queue more than counted ones.
 
 mod entry;
+mod hop;
 mod open;
 mod round;
 mod swing;
@@ -23,7 +24,8 @@ use crate::shared::longer_way;
 use crate::shared::suppression::{Suppression, SuppressionParams};
 use crate::shared::weir::{self, Slots};
 use crate::units::{Duration, Time};
-use entry::{Entry, Hop, NEVER_NOTHING, Turn};
+use entry::{Entry, NEVER_NOTHING, Turn};
+use hop::Hop;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use swing::Swings;

@@ -1,6 +1,7 @@
 //! Ways of which no link has told a level, though all would: they have room, and it is found by filling them.
 
-use super::entry::{Entry, Hop, NEVER_NOTHING};
+use super::entry::{Entry, NEVER_NOTHING};
+use super::hop::Hop;
 use crate::ids::FaceId;
 use crate::units::Time;
 

@@ -1,0 +1,122 @@
+//! A next hop of a prefix: what it tells, and how long it takes.
+
+use super::round::Round;
+use crate::ids::FaceId;
+use crate::units::{Duration, Time};
+
+/// What has not answered for longer since it was first asked is not taken for a long way any more (ours).
+const UNANSWERED: Duration = Duration::from_millis(300);
+
+#[derive(Clone, Copy, Debug, ndnweir_state::Value)]
+pub(super) struct Hop {
+    pub(super) face: FaceId,
+    /// The part of the Interests that it gets.
+    pub(super) share: f64,
+    /// Turns that it waits for.
+    pub(super) credit: f64,
+    /// Whether it may get the Interest at hand.
+    #[state(skip)]
+    pub(super) may: bool,
+    /// In bit/s; 0 before the first.
+    pub(super) level: f64,
+    /// Whether no link of its way has told one, though all would: it has room, and its level is a guess. Forwarders learn
+    /// rates, simulations do not.
+    #[state(skip)]
+    pub(super) is_open: bool,
+    /// Whether it ever was.
+    #[state(skip)]
+    pub(super) was_open: bool,
+    /// Interests and Data of its present round trip, and how many Interests it may get in it while it is open.
+    #[state(skip)]
+    pub(super) round: Round,
+    /// The part of the last Interests that it got while ways were open, which may be less than its share.
+    #[state(skip)]
+    pub(super) part: f64,
+    /// The first, as the least of its path, and when it was told.
+    pub(super) first: Option<(Time, f64)>,
+    /// When a Data told it last, and when one came last.
+    pub(super) seen: Time,
+    heard: Time,
+    /// When an Interest went there first, and last.
+    pub(super) tried: Option<Time>,
+    pub(super) asked: Option<Time>,
+    /// The mean round trip, and the last.
+    pub(super) srtt: Option<Duration>,
+    pub(super) latest: Duration,
+}
+
+impl Hop {
+    /// One that is new.
+    pub(super) fn new(face: FaceId, share: f64, now: Time) -> Hop {
+        let (credit, level, part, round) = (0.0, 0.0, 0.0, Round::default());
+        let (is_open, was_open, first, tried, asked) = (false, false, None, None, None);
+        let may = false;
+        let (srtt, latest, seen, heard) = (None, Duration::ZERO, now, Time::ZERO);
+        Hop {
+            face,
+            share,
+            credit,
+            may,
+            level,
+            is_open,
+            was_open,
+            round,
+            part,
+            first,
+            seen,
+            heard,
+            tried,
+            asked,
+            srtt,
+            latest,
+        }
+    }
+
+    /// A link of its way tells a level. Whether none did before, though Data had come.
+    pub(super) fn end_guess(&mut self) -> bool {
+        if std::mem::take(&mut self.is_open) {
+            self.level = 0.0;
+        }
+        self.level == 0.0 && self.was_open
+    }
+
+    /// Whether a Data came within the last two round trips.
+    pub(super) fn answers(&self, now: Time) -> bool {
+        self.srtt.is_some_and(|srtt| now.since(self.heard) <= srtt * 2)
+    }
+
+    /// Whether it tells no level of its own.
+    pub(super) fn has_none(&self) -> bool {
+        self.level == 0.0 || self.is_open
+    }
+
+    /// The mean round trip; of a way that has not answered yet twice what it has taken so far.
+    pub(super) fn takes(&self, now: Time) -> Option<Duration> {
+        let so_far = self.tried.map(|tried| now.since(tried)).filter(|so_far| *so_far < UNANSWERED);
+        self.srtt.or(so_far.map(|so_far| so_far * 2))
+    }
+
+    /// A Data came after `rtt`.
+    pub(super) fn answered(&mut self, now: Time, rtt: Duration, marked: bool) {
+        self.round.answer(marked);
+        (self.heard, self.latest) = (now, rtt);
+        self.took(rtt, false);
+    }
+
+    /// Another next hop answered what was `sent` here, which takes that long at least. Where ways were open, and what is
+    /// sent again goes through their queues, this would hide that one that had answered is gone.
+    pub(super) fn overtaken(&mut self, sent: Time, now: Time) {
+        if !self.was_open || self.srtt.is_none() {
+            self.took(now.since(sent), true);
+        }
+    }
+
+    /// A Data took `rtt`. What another next hop answered first takes that long at least.
+    pub(super) fn took(&mut self, rtt: Duration, at_least: bool) {
+        self.srtt = Some(match self.srtt {
+            Some(srtt) if at_least => srtt.max(rtt),
+            Some(srtt) => srtt * 7 / 8 + rtt / 8,
+            None => rtt,
+        });
+    }
+}
