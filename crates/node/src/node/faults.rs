@@ -112,13 +112,13 @@ impl Node {
             }
             Custom::Meter(meter) => {
                 self.extras.set(Extras::METERS, !meter.is_none());
-                let counts = self.shapes() || (!meter.is_none() && meter.counts_flows());
-                self.extras.set(Extras::COUNTS_FLOWS, counts);
                 self.meter = meter;
+                self.note_counting();
             }
             Custom::Shaper(face, shaper) => {
                 if !shaper.is_none() {
-                    self.extras.set(Extras::SHAPES.and(Extras::COUNTS_FLOWS), true);
+                    self.extras.set(Extras::SHAPES, true);
+                    self.note_counting();
                     self.strategies.shape_root();
                 }
                 if let Some(found) = self.faces.get_mut(face.index()) {

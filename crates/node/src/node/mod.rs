@@ -219,9 +219,14 @@ impl Node {
     fn note_plan(&mut self) {
         self.extras.set(Extras::SHAPES, self.plan.shaping);
         self.extras.set(Extras::METERS, self.plan.metering);
-        let counts = self.plan.metering && self.meter.counts_flows();
-        self.extras.set(Extras::COUNTS_FLOWS, self.plan.shaping || counts);
+        self.note_counting();
         self.note_parts();
+    }
+
+    /// After a change of the shapers or of the meter.
+    fn note_counting(&mut self) {
+        let counts = self.shapes() || (self.meters() && self.meter.counts_flows());
+        self.extras.set(Extras::COUNTS_FLOWS, counts);
     }
 
     /// After a change of the strategies or of the content store.

@@ -334,8 +334,7 @@ impl Node {
     #[inline(always)]
     pub(super) fn close(&mut self, now: Time, slot: u32, ins: usize, answered: FaceId, outcome: Outcome) {
         self.usual.pending -= ins as u64;
-        let told = Extras::SEVERAL.and(Extras::LOGS).and(Extras::SHAPES).and(Extras::COUNTS_FLOWS);
-        if self.extras.any(told) {
+        if self.extras.any(Extras::SEVERAL.and(Extras::LOGS).and(Extras::COUNTS_FLOWS)) {
             self.note_closed(now, slot, answered, outcome);
         }
     }

@@ -33,11 +33,14 @@ impl FlowSet {
 
     /// Forgets a flow; whether it was there.
     pub(super) fn take(&mut self, flow: FlowId) -> bool {
+        // Most are not.
+        if !self.has(flow) {
+            return false;
+        }
         let (word, bit) = place(flow);
-        let was_there = (self.now[word] | self.before[word]) & bit != 0;
         self.now[word] &= !bit;
         self.before[word] &= !bit;
-        was_there
+        true
     }
 
     /// `elapsed` s have passed; flows count for one to two times `window` s after their last packet.

@@ -45,9 +45,10 @@ impl Swings {
             self.of_shares = shares.map(Swing::new).collect();
             return;
         }
-        // Every share is looked at: the swing of one is that of another.
-        let lasts =
-            self.of_shares.iter_mut().zip(shares).fold(false, |lasts, (swing, share)| swing.moved(share) || lasts);
+        let mut lasts = false;
+        for (swing, share) in self.of_shares.iter_mut().zip(shares) {
+            lasts |= swing.moved(share);
+        }
         self.slower *= libm::exp(-reactions / FORGOTTEN);
         if lasts {
             self.slower = (self.slower - libm::log(damping)).min(SLOWEST);

@@ -54,15 +54,13 @@ impl Level {
     /// takes what it has added itself, and cannot do so again before it has been counted again. Whether it has left.
     fn leave(&mut self, flow: FlowId) -> bool {
         let before = self.held();
-        if self.newcomers.has(flow) {
-            self.new -= self.new / self.newcomers.count().max(1.0);
-            self.newcomers.take(flow);
-        } else if self.stated.take(flow) {
+        if !self.is_new_no_more(flow) {
+            if !self.stated.take(flow) {
+                return false;
+            }
             let part = self.parts.of(flow);
             self.flows = (self.flows - part.flows).max(0.0);
             self.bound = (self.bound - part.bound).max(0.0);
-        } else {
-            return false;
         }
         self.ending.saw(flow);
         // By the part that ends; what else is free takes its time.
@@ -71,10 +69,18 @@ impl Level {
         true
     }
 
+    /// A newcomer is none from now on, and takes its part of what is kept for them. Whether it was one.
+    fn is_new_no_more(&mut self, flow: FlowId) -> bool {
+        if !self.newcomers.has(flow) {
+            return false;
+        }
+        self.new -= self.new / self.newcomers.count().max(1.0);
+        self.newcomers.take(flow)
+    }
+
     /// A flow that said that it ends goes on: others of its name, or a lie.
     fn come_back(&mut self, flow: FlowId) {
-        if self.ending.has(flow) {
-            self.ending.take(flow);
+        if self.ending.take(flow) {
             let part = self.parts.of(flow);
             self.flows += part.flows;
             self.bound += part.bound;
@@ -84,9 +90,7 @@ impl Level {
     /// A newcomer's first packet by a pace has come: from now on it counts as if it had been here for long, as what is
     /// counted would take a time constant to see it.
     fn arrive(&mut self, flow: FlowId, bound: f64) {
-        if self.newcomers.has(flow) {
-            self.new -= self.new / self.newcomers.count().max(1.0);
-            self.newcomers.take(flow);
+        if self.is_new_no_more(flow) {
             self.flows += 1.0;
             self.bound += bound;
             self.parts.add(flow, 1.0, bound);
