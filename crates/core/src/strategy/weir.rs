@@ -2,16 +2,21 @@
 //!
 //! Source: ours. What moves shares is what the meter [`crate::meter::weir`] writes into Data; shares grow in proportion
 //! to themselves and to how far a next hop's level is above the mean, as in replicator dynamics and, with windows, in
-//! MPTCP's coupling. Serving in turns is smooth weighted round robin: drawn splits queue more than counted ones.
+//! MPTCP's coupling. Serving in turns is smooth weighted round robin: drawn splits queue more than counted ones. Where a
+//! neighbour tells no level it is [`super::overflow`].
 
 mod entry;
 mod hop;
 mod open;
 mod round;
 mod swing;
+mod untold;
 
+use super::overflow::{self, Overflow};
 use super::shares::cheapest;
-use super::{Arrival, DataReturn, ForwardingDecision, InterestArrival, NextHop, Strategy, TimeoutEvent};
+use super::{
+    Arrival, DataReturn, ForwardingDecision, InterestArrival, NackReturn, NextHop, Strategy, TimeoutEvent, process_nack,
+};
 use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
@@ -22,7 +27,7 @@ use crate::packet::{NackReason, Packet};
 use crate::shared::explicit::{NO_PACE, end_of_field, round_trip_of_field, to_field};
 use crate::shared::longer_way;
 use crate::shared::suppression::{Suppression, SuppressionParams};
-use crate::shared::weir::{self, Slots};
+use crate::shared::weir::{self, Slots, UNKNOWN};
 use crate::units::{Duration, Time};
 use entry::{Entry, NEVER_NOTHING, Turn};
 use hop::Hop;
@@ -43,6 +48,8 @@ pub struct Params {
     /// The share at first of a next hop that is not the cheapest, over that of the cheapest. Where few Interests pass it
     /// would take minutes to find what such a next hop can carry if it began with the least share.
     pub first_share: f64,
+    /// Whether next hops that are not the cheapest get Interests while one of these answers.
+    pub dearer: bool,
     /// The least share of a next hop.
     pub least: f64,
     /// How much links count that are not the narrowest of their path, from 0 to 1.
@@ -61,6 +68,7 @@ impl Default for Params {
             damping: 0.7,
             reaction: Duration::from_millis(150),
             first_share: 0.2,
+            dearer: true,
             least: 0.01,
             breadth: 0.5,
             smoothing: Duration::from_millis(50),
@@ -86,6 +94,8 @@ pub struct Weir {
     longer_way: Slot,
     prefixes: Vec<Entry>,
     suppression: Suppression,
+    /// For prefixes with a next hop that tells no level.
+    fallback: Overflow,
 }
 
 impl Component for Weir {
@@ -110,7 +120,9 @@ impl Component for Weir {
     fn new(params: &Params, env: &mut Env<'_>) -> Weir {
         let suppression = Suppression::new(params.suppression.clone());
         let (slots, longer_way) = (Slots::new(env), env.slot(Field::LongerWay));
-        Weir { params: params.clone(), slots, longer_way, prefixes: Vec::new(), suppression }
+        let shared = overflow::Params { suppression: params.suppression.clone(), ..overflow::Params::default() };
+        let fallback = Overflow::new(&shared, env);
+        Weir { params: params.clone(), slots, longer_way, prefixes: Vec::new(), suppression, fallback }
     }
 }
 
@@ -123,8 +135,15 @@ impl Weir {
         free: impl Fn(&NextHop) -> bool,
         left: Option<Duration>,
     ) -> Option<Turn> {
-        let may = |hop: &NextHop| hop.face != event.in_face && free(hop);
         let entry = self.prefixes.get_mut(event.prefix.index());
+        let most_cost = if self.params.dearer {
+            u32::MAX
+        } else {
+            let silent = |face| entry.as_ref().is_some_and(|entry| entry.is_silent(face));
+            let answering = event.eligible().filter(|hop| free(hop) && !silent(hop.face));
+            answering.map(|hop| hop.cost).min().unwrap_or(u32::MAX)
+        };
+        let may = |hop: &NextHop| hop.face != event.in_face && hop.cost <= most_cost && free(hop);
         let turn = entry.and_then(|entry| {
             let most = left.and_then(|left| entry.time_for(now, left));
             entry.turn(now, most, |i, face| match event.hops.get(i) {
@@ -135,6 +154,23 @@ impl Weir {
         });
         turn.or_else(|| cheapest(event.hops.iter().copied().filter(may)).map(|face| Turn { face, is_first: false }))
     }
+
+    fn falls_back(&self, prefix: PrefixId) -> bool {
+        self.prefixes.get(prefix.index()).is_some_and(Entry::falls_back)
+    }
+
+    /// The prefix falls back now, or no longer: who takes it over begins with what the other one knows.
+    fn change_over(&mut self, prefix: PrefixId, hops: &[NextHop], ctx: &mut Ctx<'_>) {
+        let Some(entry) = self.prefixes.get_mut(prefix.index()) else { return };
+        if entry.falls_back() {
+            self.fallback.on_next_hops(prefix, hops, ctx);
+            return;
+        }
+        let mut shares = Vec::new();
+        self.fallback.shares(prefix, hops, &mut shares);
+        entry.begin_again(hops.iter().map(|hop| hop.face).zip(shares));
+        self.fallback.on_next_hops(prefix, &[], ctx);
+    }
 }
 
 impl Strategy for Weir {
@@ -143,6 +179,10 @@ impl Strategy for Weir {
     }
 
     fn on_interest(&mut self, event: &mut InterestArrival<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
+        if self.falls_back(event.prefix) {
+            self.fallback.on_interest(event, choice, ctx);
+            return;
+        }
         if !event.pending(ctx.now) {
             let left = end_of_field(event.packet.fields.get(self.slots.round_trip)).map(Duration::from_secs_f64);
             match self.turn(ctx.now, event, |_| true, left) {
@@ -189,6 +229,17 @@ impl Strategy for Weir {
         if entry.hops.len() < 2 {
             return;
         }
+        let fields = &event.packet.fields;
+        let tells = fields.get(self.slots.rate) != 0 && fields.get(self.slots.soft) != UNKNOWN;
+        let before = entry.falls_back();
+        if entry.count_untold(event.face, tells) != before {
+            self.change_over(event.prefix, event.hops, ctx);
+        }
+        if self.falls_back(event.prefix) {
+            self.fallback.on_data(event, ctx);
+            return;
+        }
+        let Some(entry) = self.prefixes.get_mut(event.prefix.index()) else { return };
         entry.longer = entry.longer_than(ctx.now, event.face);
         if !entry.hear(ctx.now, event.face, &event.packet.fields, self.slots, &self.params) {
             return;
@@ -205,18 +256,42 @@ impl Strategy for Weir {
         }
     }
 
-    fn propagate_mark(&mut self, event: &DataReturn<'_>, _: FaceId, ctx: &mut Ctx<'_>) -> u8 {
+    fn propagate_mark(&mut self, event: &DataReturn<'_>, downstream: FaceId, ctx: &mut Ctx<'_>) -> u8 {
+        if self.falls_back(event.prefix) {
+            return self.fallback.propagate_mark(event, downstream, ctx);
+        }
         let entry = self.prefixes.get(event.prefix.index());
         if entry.is_some_and(|entry| entry.keeps_mark(ctx.now, event.face)) { 0 } else { event.packet.mark }
     }
 
-    fn on_timeout(&mut self, event: &TimeoutEvent<'_>, _: &mut Ctx<'_>) {
+    fn on_nack(&mut self, event: &mut NackReturn<'_>, choice: &mut ForwardingDecision, ctx: &mut Ctx<'_>) {
+        if self.falls_back(event.prefix) {
+            self.fallback.on_nack(event, choice, ctx);
+            return;
+        }
+        if event.packet.reason == NackReason::NoRoute
+            && let Some(entry) = self.prefixes.get_mut(event.prefix.index())
+        {
+            entry.refuse(event.face);
+        }
+        process_nack(event, choice);
+    }
+
+    fn on_timeout(&mut self, event: &TimeoutEvent<'_>, ctx: &mut Ctx<'_>) {
+        if self.falls_back(event.prefix) {
+            self.fallback.on_timeout(event, ctx);
+            return;
+        }
         if let Some(entry) = self.prefixes.get_mut(event.prefix.index()) {
             entry.weaken(event.sent);
         }
     }
 
     fn on_late(&mut self, packet: &Packet, face: FaceId, prefix: PrefixId, ctx: &mut Ctx<'_>) {
+        if self.falls_back(prefix) {
+            self.fallback.on_late(packet, face, prefix, ctx);
+            return;
+        }
         // What a long way answers after others were asked again is the first that it tells.
         let Some(entry) = self.prefixes.get_mut(prefix.index()).filter(|entry| entry.hops.len() > 1) else { return };
         let Some(hop) = entry.hops.iter_mut().find(|hop| hop.face == face && hop.level == 0.0) else { return };
@@ -225,7 +300,17 @@ impl Strategy for Weir {
         entry.hear(ctx.now, face, &packet.fields, self.slots, &self.params);
     }
 
+    fn on_rejection(&mut self, packet: &Packet, prefix: PrefixId, face: FaceId, ctx: &mut Ctx<'_>) {
+        if self.falls_back(prefix) {
+            self.fallback.on_rejection(packet, prefix, face, ctx);
+        }
+    }
+
     fn stamp_data(&mut self, event: &DataReturn<'_>, fields: &mut Fields) {
+        if self.falls_back(event.prefix) {
+            self.fallback.stamp_data(event, fields);
+            return;
+        }
         let Some(entry) = self.prefixes.get(event.prefix.index()).filter(|entry| entry.hops.len() > 1) else { return };
         longer_way::stamp(fields, self.longer_way, entry.longer);
     }
@@ -250,9 +335,19 @@ impl Strategy for Weir {
         }
         entry.asked_until = Time::ZERO;
         entry.normalise();
+        let before = entry.falls_back();
+        if entry.judge() != before {
+            self.change_over(prefix, hops, ctx);
+        } else if before {
+            self.fallback.on_next_hops(prefix, hops, ctx);
+        }
     }
 
     fn shares(&self, prefix: PrefixId, hops: &[NextHop], out: &mut Vec<f64>) {
+        if self.falls_back(prefix) {
+            self.fallback.shares(prefix, hops, out);
+            return;
+        }
         let entry = self.prefixes.get(prefix.index());
         let share = |hop: &NextHop| entry?.hops.iter().find(|known| known.face == hop.face).map(|known| known.share);
         out.extend(hops.iter().map(|hop| share(hop).unwrap_or(0.0)));

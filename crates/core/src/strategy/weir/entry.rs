@@ -72,6 +72,8 @@ pub(super) struct Entry {
     /// How much longer other ways take than the last Data.
     pub(super) longer: Duration,
     pub(super) swings: Swings,
+    /// See [`Entry::falls_back`].
+    pub(super) falls_back: bool,
 }
 
 impl Entry {
@@ -274,9 +276,25 @@ impl Entry {
 
     /// What was sent to these next hops was not answered.
     pub(super) fn weaken(&mut self, sent: &[OutRecord]) {
-        for hop in self.hops.iter_mut().filter(|hop| sent.iter().any(|record| record.face == hop.face)) {
+        for record in sent {
+            let Some(hop) = self.hops.iter_mut().find(|hop| hop.face == record.face) else { continue };
             hop.level *= AFTER_TIMEOUT;
+            hop.is_silent |= !hop.has_answered_since(record.sent);
         }
+    }
+
+    /// It says that it has no route.
+    pub(super) fn refuse(&mut self, face: FaceId) {
+        let Some(hop) = self.hops.iter_mut().find(|hop| hop.face == face) else { return };
+        hop.level *= AFTER_TIMEOUT;
+        hop.share *= AFTER_SILENCE;
+        hop.is_silent = true;
+        self.normalise();
+    }
+
+    /// Whether it has not answered of late.
+    pub(super) fn is_silent(&self, face: FaceId) -> bool {
+        self.hops.iter().any(|hop| hop.face == face && hop.is_silent)
     }
 
     /// What was sent to these next hops is sent again. One that had time to answer twice, and from which nothing has come
@@ -287,6 +305,7 @@ impl Entry {
             hop.level *= AFTER_RETRANSMISSION;
             if hop.seen < record.sent && hop.srtt.is_some_and(|srtt| now.since(record.sent) > srtt * 2) {
                 hop.share *= AFTER_SILENCE;
+                hop.is_silent = true;
             }
         }
         self.normalise();

@@ -40,6 +40,11 @@ pub(super) struct Hop {
     /// When an Interest went there first, and last.
     pub(super) tried: Option<Time>,
     pub(super) asked: Option<Time>,
+    /// Whether what was sent there last was not answered, nor anything since.
+    pub(super) is_silent: bool,
+    /// How many more of its Data told no level than did, and whether it tells none.
+    pub(super) untold: u8,
+    pub(super) is_untold: bool,
     /// The mean round trip, and the last.
     pub(super) srtt: Option<Duration>,
     pub(super) latest: Duration,
@@ -50,7 +55,7 @@ impl Hop {
     pub(super) fn new(face: FaceId, share: f64, now: Time) -> Hop {
         let (credit, level, part, round) = (0.0, 0.0, 0.0, Round::default());
         let (is_open, was_open, first, tried, asked) = (false, false, None, None, None);
-        let may = false;
+        let (may, is_silent, untold, is_untold) = (false, false, 0, false);
         let (srtt, latest, seen, heard) = (None, Duration::ZERO, now, Time::ZERO);
         Hop {
             face,
@@ -67,9 +72,19 @@ impl Hop {
             heard,
             tried,
             asked,
+            is_silent,
+            untold,
+            is_untold,
             srtt,
             latest,
         }
+    }
+
+    /// The same next hop, as if it had not told a level yet.
+    pub(super) fn without_levels(&self, share: f64) -> Hop {
+        let new = Hop::new(self.face, share, self.seen);
+        let Hop { heard, asked, tried, srtt, latest, is_silent, .. } = *self;
+        Hop { heard, asked, tried, srtt, latest, is_silent, ..new }
     }
 
     /// A link of its way tells a level. Whether none did before, though Data had come.
@@ -83,6 +98,11 @@ impl Hop {
     /// Whether a Data came within the last two round trips.
     pub(super) fn answers(&self, now: Time) -> bool {
         self.srtt.is_some_and(|srtt| now.since(self.heard) <= srtt * 2)
+    }
+
+    /// Whether a Data came after this.
+    pub(super) fn has_answered_since(&self, sent: Time) -> bool {
+        self.heard >= sent
     }
 
     /// Whether it tells no level of its own.
@@ -99,6 +119,7 @@ impl Hop {
     /// A Data came after `rtt`.
     pub(super) fn answered(&mut self, now: Time, rtt: Duration, marked: bool) {
         self.round.answer(marked);
+        self.is_silent = false;
         (self.heard, self.latest) = (now, rtt);
         self.took(rtt, false);
     }
