@@ -89,13 +89,15 @@ class Bench:
                 process.kill()
 
     def forwarder(self, side, scheme, links, rates, prefixes, options):
-        """A forwarder whose faces to the links are configured, so that its neighbour's congestion fields count."""
+        """A forwarder whose faces to the links are configured, so that its neighbour's congestion fields count; without
+        `options` (`None`) none is, and it makes one once a neighbour sends something."""
         path = self.folder / f"{side}.toml"
         ends = [link.end_of("ab".index(side)) for link in links]
         here, _, before = ends[0]
         uris = [f"udp4://{there}" for _, there, _ in ends]
         rates = [f'rate = "{rate}"\n' if rate else "" for rate in rates]
         faces = "".join(f'[[face]]\nuri = "{uri}"\n{rate}{options}\n' for uri, rate in zip(uris, rates))
+        faces = "" if options is None else faces
         routes = "".join(f'[[route]]\nprefix = "{prefix}"\nto = "{uri}"\n' for uri in uris for prefix in prefixes)
         path.write_text(
             f'{scheme}\n[listen]\nunix = "{self.folder}/{side}.sock"\nudp = ["{here}"]\n{faces}{routes}'
@@ -169,10 +171,11 @@ def run(binary, case, scheme, options, seed):
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         bench = Bench(binary, folder, stack)
         links = [LINKS[case["via"]](bench, path, seed + place) for place, path in enumerate(paths)]
-        toml = options.fwd.get(scheme[0], "" if scheme[0] == "default" else f'scheme = "{scheme[0]}"')
+        ends = scheme[0].split("+") * 2
+        tomls = [options.fwd.get(name, "" if name == "default" else f'scheme = "{name}"') for name in ends[:2]]
         rates = [path["rate"] if options.rates else None for path in paths]
-        bench.forwarder("a", toml, links, rates, [], options.face)
-        bench.forwarder("b", toml, links, rates, ["/data"], options.face)
+        bench.forwarder("a", tomls[0], links, rates, [], None if options.on_demand else options.face)
+        bench.forwarder("b", tomls[1], links, rates, ["/data"], options.face)
         flows = case.get("flows", 1)
         names, digests = [], []
         for flow in range(flows):
@@ -288,7 +291,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ndnweir", help="the binary")
     parser.add_argument("--cases", help="which of " + ", ".join(CASES) + " (those with paths by `--via own` alone)")
-    parser.add_argument("--schemes", default="default/default", help="pairs FWD/GET, e.g. plain/bic,hbhcm/hbhcm")
+    parser.add_argument("--schemes", default="default/default", help="pairs FWD/GET, e.g. plain/bic,hbhcm/hbhcm; A+B/GET: A beside the producer")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--fwd", action="append", default=[], help="NAME=TOML line that FWD stands for")
     parser.add_argument("--get", action="append", default=[], help="NAME=options of get beside --scheme NAME")
@@ -298,6 +301,7 @@ def main():
     parser.add_argument("--jitter", default="0ms", help="most extra delay of a datagram, uniform, order kept, e.g. 1ms,5ms")
     parser.add_argument("--face", default="", help="TOML lines of the face to the link, e.g. 'mtu = 9000'")
     parser.add_argument("--rates", action="store_true", help="each face states the rate of its link")
+    parser.add_argument("--on-demand", action="store_true", help="the producer's forwarder has no face of its own to the link")
     parser.add_argument("--bytes", type=int, help="size of each file instead of the case's")
     parser.add_argument("--settle", type=float, default=0.5, help="seconds between put and get")
     parser.add_argument("--check", action="store_true", help="one short run of each case; fails if something is wrong")

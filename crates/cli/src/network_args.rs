@@ -202,7 +202,7 @@ pub struct FwdArgs {
     /// TCP address to listen on; may be repeated
     #[arg(long, value_name = "ADDR:PORT")]
     pub tcp: Vec<String>,
-    /// The scheme in force (see `ndnweir list`), "plain", or "measured" [default: measured]
+    /// The scheme in force (see `ndnweir list`) [default: weir, over the cheapest next hops that answer]
     #[arg(long, short, value_name = "NAME")]
     pub scheme: Option<String>,
     /// The strategy of a prefix, such as /video=asf; may be repeated

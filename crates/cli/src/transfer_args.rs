@@ -59,7 +59,7 @@ pub struct PutArgs {
 #[derive(Args)]
 pub struct FetchArgs {
     /// Whose consumer decides how much is requested at once (see `ndnweir list`)
-    #[arg(long, short, default_value = "bic", value_name = "NAME")]
+    #[arg(long, short, default_value = ndnweir_net::application::SCHEME, value_name = "NAME")]
     pub scheme: String,
     /// Change a parameter of the scheme's consumer, e.g. consumer.beta=0.7 (see `ndnweir explain NAME`); may be
     /// repeated

@@ -31,7 +31,7 @@
 mod get;
 mod put;
 
-pub use get::{Fetched, Get, ObjectStream, Statistics};
+pub use get::{Fetched, Get, ObjectStream, SCHEME, Statistics};
 pub use put::{Published, Put};
 
 use crate::client::{ConnectError, TransportError};

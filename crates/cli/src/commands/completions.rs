@@ -70,7 +70,7 @@ fn taken() -> Vec<Taken> {
         flag("sim", with(&[("all", "every scheme")])),
         flag("emulate", with(&[("all", "every scheme")])),
         flag("get", with(&[])),
-        flag("fwd", with(&[("measured", "the default"), ("plain", "no queue and no marks")])),
+        flag("fwd", with(&[])),
     ]
 }
 

@@ -279,10 +279,10 @@ fn strategies_of_prefixes_come_from_flags_commands_and_a_configuration_read_agai
     let file =
         |strategy: &str| format!("[listen]\nudp = [\"127.0.0.1:0\"]\n[[strategy]]\nprefix = \"/a\"\n{strategy}\n");
     let fwd = Fwd::with_config(&file("strategy = { name = \"asf\", max-timeouts = 2 }"));
-    assert_eq!(strategies(&fwd), ["/ overflow/v=1", "/a asf/v=1/max-timeouts~2"]);
+    assert_eq!(strategies(&fwd), ["/ weir/v=1/dearer~false", "/a asf/v=1/max-timeouts~2"]);
     fwd.write_config(&file("strategy = \"multicast\""));
     fwd.signal("HUP");
-    wait_for("the new strategy", || strategies(&fwd) == ["/ overflow/v=1", "/a multicast/v=1"]);
+    wait_for("the new strategy", || strategies(&fwd) == ["/ weir/v=1/dearer~false", "/a multicast/v=1"]);
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn an_object_arrives_while_its_strategy_changes_all_the_time() {
         }
         done.store(true, std::sync::atomic::Ordering::Relaxed);
     });
-    assert_eq!(strategies(&near), ["/ overflow/v=1"]);
+    assert_eq!(strategies(&near), ["/ weir/v=1/dearer~false"]);
 }
 
 /// With a path to ndnd (v1.5.3) in NDND, its tool sets, lists and unsets strategies and configures the content store.
@@ -325,13 +325,13 @@ fn the_tool_of_ndnd_chooses_strategies() {
     };
     let set = tool(&["strategy-set", "prefix=/a", "strategy=/localhost/nfd/strategy/multicast/v=1"]);
     assert!(set.contains("Status=200"), "{set}");
-    assert_eq!(strategies(&fwd), ["/ overflow/v=1", "/a multicast/v=1"]);
+    assert_eq!(strategies(&fwd), ["/ weir/v=1/dearer~false", "/a multicast/v=1"]);
     let list = tool(&["strategy-list"]);
     assert!(list.contains("/localhost/nfd/strategy/multicast/v=1"), "{list}");
     let unknown = tool(&["strategy-set", "prefix=/a", "strategy=/localhost/nfd/strategy/none"]);
     assert!(unknown.contains("404"), "{unknown}");
     tool(&["strategy-unset", "prefix=/a"]);
-    assert_eq!(strategies(&fwd), ["/ overflow/v=1"]);
+    assert_eq!(strategies(&fwd), ["/ weir/v=1/dearer~false"]);
     let cs = tool(&["cs-info"]);
     assert!(cs.contains("65536"), "{cs}");
 }

@@ -13,12 +13,12 @@ pub(super) struct Named {
 pub(super) const NAMED: &[Named] = &[
     Named {
         name: "measured",
-        summary: "the default: BIC over forwarders that mark 5 ms of measured delay and share among equal next hops",
+        summary: "BIC over forwarders that mark 5 ms of measured delay and share among equal next hops",
         composition: measured,
     },
     Named {
         name: "plain",
-        summary: "the default's consumer over best-route and queues that mark nothing: what most forwarders do today",
+        summary: "BIC over best-route and queues that mark nothing: what most forwarders do today",
         composition: || json!({ "consumer": "bic" }),
     },
     Named {
@@ -126,7 +126,7 @@ pub(super) const NAMED: &[Named] = &[
     },
     Named {
         name: "weir",
-        summary: "levels that routers count and Data carry: consumers pace at them, nodes split by them",
+        summary: "the default: levels that routers count and Data carry: consumers pace at them, nodes split by them",
         composition: || {
             let discipline = json!({ "name": "fq-codel", "spare-rated": true });
             json!({ "consumer": "weir", "meter": "weir", "strategy": "weir", "discipline": discipline })
@@ -318,7 +318,7 @@ pub(super) const NAMED: &[Named] = &[
 ///
 /// HbHCM + PAQM with 10 ms as the first interval instead of 100: chosen by measurement, see docs/default-scheme.md. The
 /// least delay counts for 10 s only, as BBR has it, since a path that becomes longer would be marked forever. Noise of
-/// the hop, such as jitter, is not treated as a queue: without that the default collapses over jitter. A neighbour that
+/// the hop, such as jitter, is not treated as a queue: without that it collapses over jitter. A neighbour that
 /// writes no wait into its Data does not measure; it is not treated as a producer, so hops to it are not measured.
 fn measured() -> Value {
     let meter = json!({

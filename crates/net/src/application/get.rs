@@ -20,8 +20,8 @@ use std::thread::JoinHandle;
 
 /// Segments that wait for a reader of a stream.
 const UNREAD: usize = 64;
-/// The scheme of `ndnweir get`.
-const SCHEME: &str = "bic";
+/// The scheme whose consumer fetches use unless another is named.
+pub const SCHEME: &str = "weir";
 
 /// What is counted of a fetch.
 pub type Statistics = FinishedDownload;
@@ -51,7 +51,7 @@ pub struct Fetched {
 }
 
 impl Get {
-    /// A fetch of the object of this name, its newest version unless the name ends in one: with the consumer `bic`, any
+    /// A fetch of the object of this name, its newest version unless the name ends in one: with the consumer of [`SCHEME`], any
     /// signature accepted, given up after 15 s without an answer.
     #[must_use]
     pub fn new(name: Name) -> Get {

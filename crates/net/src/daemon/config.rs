@@ -20,7 +20,7 @@ use ndnweir_core::suggest;
 use ndnweir_core::units::{Bytes, Duration, Rate};
 use ndnweir_wire::Name;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -137,9 +137,10 @@ fn plain_message(message: &str) -> String {
         })
 }
 
-/// The default scheme of a forwarder.
+/// The default scheme of a forwarder: as in NFD, a route that costs more waits until no cheaper one answers.
 fn default_scheme() -> Scheme {
-    Scheme::named("measured").unwrap_or_else(|_| unreachable!("a test resolves every scheme of the registry"))
+    let composition = json!({ "base": "weir", "strategy": { "dearer": false } });
+    Scheme::resolve("weir", &composition).unwrap_or_else(|_| unreachable!("a test makes the default configuration"))
 }
 
 /// The warning about a scheme that treats neighbours as producers.

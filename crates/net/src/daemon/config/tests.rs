@@ -176,12 +176,13 @@ fn the_installed_example_is_right_as_it_is_and_with_all_that_is_commented_out() 
     let usual = Config::default();
     assert_eq!((config.cache, config.pit, config.memory), (usual.cache, usual.pit, usual.memory));
     assert_eq!((config.udp.len(), config.faces.len(), config.metrics), (2, 0, None));
-    assert_eq!(config.scheme, usual.scheme, "the service has the default scheme");
+    let Scheme { name, summary, .. } = usual.scheme.clone();
+    assert_eq!(Scheme { name, summary, ..config.scheme.clone() }, usual.scheme, "the service has the default scheme");
     let key = tempfile::NamedTempFile::new().unwrap();
     let pem = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA/2wgnCbgr+45IOi35fYrw1bzEWvQ4UqHa6oLYnXNjpE=\n-----END PUBLIC KEY-----\n";
     std::fs::write(key.path(), pem).unwrap();
     let all = example
-        .replace("scheme = \"measured\"\n", "")
+        .replace("scheme = { base = \"weir\", strategy = { dearer = false } }\n", "")
         .replace("/etc/ndnweir/operator.pub", key.path().to_str().unwrap());
     let uncommented = |line: &str| match line.strip_prefix('#') {
         Some(setting) if !setting.starts_with(' ') => setting.to_owned(),
@@ -234,12 +235,12 @@ fn a_forwarder_that_listens_nowhere_is_rejected() {
 }
 
 #[test]
-fn without_a_word_about_schemes_hops_are_measured_and_the_cheapest_taken() {
+fn without_a_word_about_schemes_it_is_weir_over_the_cheapest_next_hops() {
     let usual = Config::default().scheme;
-    assert_eq!(usual, Scheme::named("measured").unwrap());
-    assert_eq!(usual.part(Family::Strategy).name, "overflow");
-    let meter = usual.part(Family::Meter);
-    assert_eq!((meter.name, &meter.params["plain-ends"]), ("hbhcm", &Value::Bool(false)));
+    let of = |family| usual.part(family).name;
+    assert_eq!((of(Family::Meter), of(Family::Discipline)), ("weir", "fq-codel"));
+    let strategy = usual.part(Family::Strategy);
+    assert_eq!((strategy.name, &strategy.params["dearer"]), ("weir", &Value::Bool(false)));
 }
 
 #[test]

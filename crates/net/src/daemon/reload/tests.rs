@@ -73,7 +73,7 @@ fn a_configuration_with_anything_wrong_in_it_changes_nothing_and_is_named_with_i
         (&hops, "fwd.toml:201: route /ex: a prefix has 64 next hops"),
         ("[[face]]\nuri = \"udp://127.0.0.1:47012\"\n", "fwd.toml:12: the faces udp4://127.0.0.1:47012 and udp://"),
         (
-            "[[face]]\nuri = \"udp4://127.0.0.1:47013\"\nqueue = \"9 packets\"\n",
+            "[[face]]\nuri = \"udp4://127.0.0.1:47013\"\nqueue = \"9 packets\"\nlearn-rate = false\n",
             "fwd.toml:12: face udp4://127.0.0.1:47013: ",
         ),
         (
