@@ -23,7 +23,7 @@ use crate::ctx::Ctx;
 use crate::error::SchemeError;
 use crate::fields::{Field, Fields, Slot};
 use crate::ids::{FaceId, PrefixId};
-use crate::packet::{NackReason, Packet};
+use crate::packet::{Kind, NackReason, Packet};
 use crate::shared::explicit::{NO_PACE, end_of_field, round_trip_of_field, to_field};
 use crate::shared::longer_way;
 use crate::shared::suppression::{Suppression, SuppressionParams};
@@ -139,8 +139,8 @@ impl Weir {
         let most_cost = if self.params.dearer {
             u32::MAX
         } else {
-            let silent = |face| entry.as_ref().is_some_and(|entry| entry.is_silent(face));
-            let answering = event.eligible().filter(|hop| free(hop) && !silent(hop.face));
+            let gone = |face| entry.as_ref().is_some_and(|entry| entry.is_gone(face, now));
+            let answering = event.eligible().filter(|hop| free(hop) && !gone(hop.face));
             answering.map(|hop| hop.cost).min().unwrap_or(u32::MAX)
         };
         let may = |hop: &NextHop| hop.face != event.in_face && hop.cost <= most_cost && free(hop);
@@ -152,7 +152,9 @@ impl Weir {
                 _ => event.hops.iter().any(|hop| hop.face == face && may(hop)),
             })
         });
-        turn.or_else(|| cheapest(event.hops.iter().copied().filter(may)).map(|face| Turn { face, is_first: false }))
+        turn.or_else(|| {
+            cheapest(event.hops.iter().copied().filter(may)).map(|face| Turn { face, is_first: false, copy: None })
+        })
     }
 
     fn falls_back(&self, prefix: PrefixId) -> bool {
@@ -187,7 +189,7 @@ impl Strategy for Weir {
             let left = end_of_field(event.packet.fields.get(self.slots.round_trip)).map(Duration::from_secs_f64);
             match self.turn(ctx.now, event, |_| true, left) {
                 Some(turn) => {
-                    choice.send(turn.face);
+                    turn.send(choice);
                     if turn.is_first {
                         choice.stamp(self.slots.rate, to_field(NO_PACE));
                     }
@@ -210,9 +212,17 @@ impl Strategy for Weir {
         {
             entry.doubt(event.sent, ctx.now);
         }
-        let unused = self.turn(ctx.now, event, |hop| event.is_unused(hop.face, ctx.now), None).map(|turn| turn.face);
-        if let Some(face) = unused.or_else(|| event.used_earliest().map(|hop| hop.face)) {
-            choice.send(face);
+        // What goes once more to one that is gone alone would be lost again.
+        let entry = self.prefixes.get(event.prefix.index());
+        let gone = |face| entry.is_some_and(|entry| entry.is_gone(face, ctx.now));
+        let answering = || event.eligible().filter(|hop| !gone(hop.face));
+        let again = answering().min_by_key(|hop| event.record(hop.face).map(|record| record.sent));
+        if let Some(hop) = again.filter(|_| answering().all(|hop| !event.is_unused(hop.face, ctx.now))) {
+            choice.send(hop.face);
+        } else if let Some(turn) = self.turn(ctx.now, event, |hop| event.is_unused(hop.face, ctx.now), None) {
+            turn.send(choice);
+        } else if let Some(hop) = event.used_earliest() {
+            choice.send(hop.face);
         }
     }
 
@@ -271,8 +281,9 @@ impl Strategy for Weir {
         }
         if event.packet.reason == NackReason::NoRoute
             && let Some(entry) = self.prefixes.get_mut(event.prefix.index())
+            && let Some(hop) = entry.hops.iter_mut().find(|hop| hop.face == event.face)
         {
-            entry.refuse(event.face);
+            hop.refuse(ctx.now);
         }
         process_nack(event, choice);
     }
@@ -294,7 +305,15 @@ impl Strategy for Weir {
         }
         // What a long way answers after others were asked again is the first that it tells.
         let Some(entry) = self.prefixes.get_mut(prefix.index()).filter(|entry| entry.hops.len() > 1) else { return };
-        let Some(hop) = entry.hops.iter_mut().find(|hop| hop.face == face && hop.level == 0.0) else { return };
+        let Some(hop) = entry.hops.iter_mut().find(|hop| hop.face == face) else { return };
+        if packet.kind != Kind::Data {
+            return;
+        }
+        // So it does answer, as a copy for one that was gone shows.
+        hop.waiting = None;
+        if hop.level > 0.0 {
+            return;
+        }
         let Some(tried) = hop.tried else { return };
         hop.took(ctx.now.since(tried), true);
         entry.hear(ctx.now, face, &packet.fields, self.slots, &self.params);

@@ -1,8 +1,8 @@
 //! The next hops of a prefix: whose turn it is, what they tell, and how their shares move.
 
-use super::super::OutRecord;
+use super::super::{ForwardingDecision, OutRecord};
 use super::Params;
-use super::hop::Hop;
+use super::hop::{GONE, Hop};
 use super::swing::Swings;
 use crate::fields::Fields;
 use crate::ids::FaceId;
@@ -53,6 +53,17 @@ pub(super) struct Turn {
     /// Whether it was not asked before. The Interest then states no pace, so that the Data brings what a newcomer may have
     /// there in all. To a pace that comes for the first time the level of a link says nothing: it has none for so little.
     pub(super) is_first: bool,
+    /// The next hop that gets a copy.
+    pub(super) copy: Option<FaceId>,
+}
+
+impl Turn {
+    pub(super) fn send(&self, choice: &mut ForwardingDecision) {
+        choice.send(self.face);
+        if let Some(copy) = self.copy {
+            choice.probe(copy);
+        }
+    }
 }
 
 /// The next hops of a prefix.
@@ -86,13 +97,15 @@ impl Entry {
         most: Option<Duration>,
         may: impl Fn(usize, FaceId) -> bool,
     ) -> Option<Turn> {
-        let (mut are_limited, mut total) = (false, 0.0);
+        let (mut are_limited, mut any_gone, mut total) = (false, false, 0.0);
         for (i, hop) in self.hops.iter_mut().enumerate() {
             are_limited |= hop.was_open;
             hop.may = may(i, hop.face);
+            any_gone |= hop.may && hop.is_gone(now);
             total += if hop.may { hop.share } else { 0.0 };
         }
-        if are_limited || most.is_some() {
+        let copy = if any_gone { self.leave_out_gone(now) } else { None };
+        if are_limited || any_gone || most.is_some() {
             self.narrow(now, are_limited, most);
             total = self.hops.iter().filter(|hop| hop.may).map(|hop| hop.share).sum();
         }
@@ -115,7 +128,26 @@ impl Entry {
         hop.credit = (hop.credit - 1.0).clamp(-MOST_CREDIT, MOST_CREDIT);
         let is_first = hop.asked.replace(now).is_none();
         hop.tried = hop.tried.or(hop.asked);
-        Some(Turn { face: hop.face, is_first })
+        hop.waiting = hop.waiting.or(hop.asked);
+        Some(Turn { face: hop.face, is_first, copy })
+    }
+
+    /// While another may, those that are gone may not; the one among them that gets a copy now, to show whether it
+    /// answers again. An Interest for it alone would be the consumer's loss.
+    #[inline(never)]
+    fn leave_out_gone(&mut self, now: Time) -> Option<FaceId> {
+        if !self.hops.iter().any(|hop| hop.may && !hop.is_gone(now)) {
+            return None;
+        }
+        let mut copy = None;
+        for hop in self.hops.iter_mut().filter(|hop| hop.may && hop.is_gone(now)) {
+            hop.may = false;
+            if copy.is_none() && hop.asked.is_none_or(|asked| now.since(asked) >= GONE) {
+                hop.asked = Some(now);
+                copy = Some(hop.face);
+            }
+        }
+        copy
     }
 
     /// Of those that may, ways without room do not while others answer, nor those that take too long, if one does not.
@@ -245,23 +277,23 @@ impl Entry {
         Some(shortest + shortest / 4 + left)
     }
 
-    /// Next hops that are still asked.
-    fn in_use(&self) -> impl Iterator<Item = &Hop> {
+    /// Next hops that are still asked, and not for a sign of life alone.
+    fn in_use(&self, now: Time) -> impl Iterator<Item = &Hop> {
         let last = self.hops.iter().filter_map(|hop| hop.asked).max();
         let in_use =
             move |hop: &&Hop| hop.asked.zip(last).is_some_and(|(asked, last)| last.since(asked) < PROBE_AFTER * 2);
-        self.hops.iter().filter(in_use)
+        self.hops.iter().filter(in_use).filter(move |hop| !hop.is_gone(now))
     }
 
     /// The round trip of the longest of them.
     pub(super) fn longest(&self, now: Time) -> Option<Duration> {
-        self.in_use().filter_map(|hop| hop.takes(now)).max()
+        self.in_use(now).filter_map(|hop| hop.takes(now)).max()
     }
 
     /// By how much that, or the last there if its queue has grown, exceeds the mean round trip over `face`.
     pub(super) fn longer_than(&self, now: Time, face: FaceId) -> Duration {
         let here = self.hops.iter().find(|hop| hop.face == face).and_then(|hop| hop.srtt);
-        let longest = self.in_use().filter_map(|hop| hop.takes(now).map(|takes| takes.max(hop.latest))).max();
+        let longest = self.in_use(now).filter_map(|hop| hop.takes(now).map(|takes| takes.max(hop.latest))).max();
         here.zip(longest).map_or(Duration::ZERO, |(here, longest)| longest.max(here) - here)
     }
 
@@ -276,25 +308,14 @@ impl Entry {
 
     /// What was sent to these next hops was not answered.
     pub(super) fn weaken(&mut self, sent: &[OutRecord]) {
-        for record in sent {
-            let Some(hop) = self.hops.iter_mut().find(|hop| hop.face == record.face) else { continue };
+        for hop in self.hops.iter_mut().filter(|hop| sent.iter().any(|record| record.face == hop.face)) {
             hop.level *= AFTER_TIMEOUT;
-            hop.is_silent |= !hop.has_answered_since(record.sent);
         }
     }
 
-    /// It says that it has no route.
-    pub(super) fn refuse(&mut self, face: FaceId) {
-        let Some(hop) = self.hops.iter_mut().find(|hop| hop.face == face) else { return };
-        hop.level *= AFTER_TIMEOUT;
-        hop.share *= AFTER_SILENCE;
-        hop.is_silent = true;
-        self.normalise();
-    }
-
-    /// Whether it has not answered of late.
-    pub(super) fn is_silent(&self, face: FaceId) -> bool {
-        self.hops.iter().any(|hop| hop.face == face && hop.is_silent)
+    /// Whether nothing has come from it for long, though it was asked.
+    pub(super) fn is_gone(&self, face: FaceId, now: Time) -> bool {
+        self.hops.iter().any(|hop| hop.face == face && hop.is_gone(now))
     }
 
     /// What was sent to these next hops is sent again. One that had time to answer twice, and from which nothing has come
@@ -305,7 +326,6 @@ impl Entry {
             hop.level *= AFTER_RETRANSMISSION;
             if hop.seen < record.sent && hop.srtt.is_some_and(|srtt| now.since(record.sent) > srtt * 2) {
                 hop.share *= AFTER_SILENCE;
-                hop.is_silent = true;
             }
         }
         self.normalise();

@@ -7,6 +7,11 @@ use crate::units::{Duration, Time};
 /// What has not answered for longer since it was first asked is not taken for a long way any more (ours).
 const UNANSWERED: Duration = Duration::from_millis(300);
 
+/// One from which nothing came for this long, and for so many of its mean round trips, since it was asked is taken for gone,
+/// and gets a copy of an Interest as often (ours).
+pub(super) const GONE: Duration = Duration::from_millis(1000);
+const GONE_ROUND_TRIPS: u64 = 4;
+
 #[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 pub(super) struct Hop {
     pub(super) face: FaceId,
@@ -40,8 +45,8 @@ pub(super) struct Hop {
     /// When an Interest went there first, and last.
     pub(super) tried: Option<Time>,
     pub(super) asked: Option<Time>,
-    /// Whether what was sent there last was not answered, nor anything since.
-    pub(super) is_silent: bool,
+    /// When the first Interest since its last Data went there.
+    pub(super) waiting: Option<Time>,
     /// How many more of its Data told no level than did, and whether it tells none.
     pub(super) untold: u8,
     pub(super) is_untold: bool,
@@ -55,7 +60,7 @@ impl Hop {
     pub(super) fn new(face: FaceId, share: f64, now: Time) -> Hop {
         let (credit, level, part, round) = (0.0, 0.0, 0.0, Round::default());
         let (is_open, was_open, first, tried, asked) = (false, false, None, None, None);
-        let (may, is_silent, untold, is_untold) = (false, false, 0, false);
+        let (may, waiting, untold, is_untold) = (false, None, 0, false);
         let (srtt, latest, seen, heard) = (None, Duration::ZERO, now, Time::ZERO);
         Hop {
             face,
@@ -72,7 +77,7 @@ impl Hop {
             heard,
             tried,
             asked,
-            is_silent,
+            waiting,
             untold,
             is_untold,
             srtt,
@@ -83,8 +88,8 @@ impl Hop {
     /// The same next hop, as if it had not told a level yet.
     pub(super) fn without_levels(&self, share: f64) -> Hop {
         let new = Hop::new(self.face, share, self.seen);
-        let Hop { heard, asked, tried, srtt, latest, is_silent, .. } = *self;
-        Hop { heard, asked, tried, srtt, latest, is_silent, ..new }
+        let Hop { heard, asked, tried, srtt, latest, waiting, .. } = *self;
+        Hop { heard, asked, tried, srtt, latest, waiting, ..new }
     }
 
     /// A link of its way tells a level. Whether none did before, though Data had come.
@@ -100,9 +105,18 @@ impl Hop {
         self.srtt.is_some_and(|srtt| now.since(self.heard) <= srtt * 2)
     }
 
-    /// Whether a Data came after this.
-    pub(super) fn has_answered_since(&self, sent: Time) -> bool {
-        self.heard >= sent
+    /// Whether nothing has come for long since it was asked.
+    pub(super) fn is_gone(&self, now: Time) -> bool {
+        self.waiting.is_some_and(|since| {
+            let passed = now.since(since);
+            passed >= GONE && self.srtt.is_none_or(|srtt| passed >= srtt * GONE_ROUND_TRIPS)
+        })
+    }
+
+    /// It says that it has no route: no more is to be waited for.
+    pub(super) fn refuse(&mut self, now: Time) {
+        let long = self.srtt.map_or(GONE, |srtt| GONE.max(srtt * GONE_ROUND_TRIPS));
+        self.waiting = Some(Time::ZERO + now.since(Time::ZERO + long));
     }
 
     /// Whether it tells no level of its own.
@@ -119,7 +133,7 @@ impl Hop {
     /// A Data came after `rtt`.
     pub(super) fn answered(&mut self, now: Time, rtt: Duration, marked: bool) {
         self.round.answer(marked);
-        self.is_silent = false;
+        self.waiting = None;
         (self.heard, self.latest) = (now, rtt);
         self.took(rtt, false);
     }
