@@ -2,7 +2,7 @@
 """NDN transfers over emulated links: put - forwarder - link - forwarder - get, on one machine.
 
 The link's queue is drop-tail and below NDN: faces are told no rate, so only a measured hop delay or losses tell of it.
-Under `weir` they learn it. With `--rates` each face states the rate of its link.
+Under `weir`, the default, they learn it. With `--rates` each face states the rate of its link.
 The link is `ndnweir link` (`--via own`), or one between network namespaces that shares nothing with it (`tun`, `tbf`;
 see tun_link.py; these need root).
 
@@ -260,8 +260,8 @@ def check(binary, options):
         print(f"via {via}, jitter {jitter}: {default / plain:.2f} of what plain has, at least 0.6 wanted", flush=True)
     # Faces that learn the rate of their link keep what waits in their own queue.
     case = FAST | {"bytes": 12_000_000}
-    weir, plain = (run(binary, case, pair, options, 1) for pair in (("weir", "weir"), ("plain", "default")))
-    kept, queues = weir["payload_share"] / plain["payload_share"], weir["queue_ms"] / plain["queue_ms"]
+    default, plain = (run(binary, case, (fwd, "default"), options, 1) for fwd in ("default", "plain"))
+    kept, queues = (default[key] / plain[key] for key in ("payload_share", "queue_ms"))
     wrong += kept < 0.6 or queues > 0.5
     print(f"learned rates: {kept:.2f} of what plain has, at least 0.6 wanted; {queues:.2f} of its queue, at most 0.5", flush=True)
     sys.exit(1 if wrong else 0)
