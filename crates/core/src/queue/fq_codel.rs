@@ -21,6 +21,7 @@ use crate::error::SchemeError;
 use crate::fields::{Field, Slot};
 use crate::ids::FlowId;
 use crate::packet::{Kind, Packet};
+use crate::shared::index_list::IndexList;
 use crate::units::{Bytes, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,14 +81,7 @@ struct Queue {
     control: CodelState,
     /// Whether it is on one of the lists of those with packets.
     listed: bool,
-    /// Whether it is on the list of those without, in the order in which they became empty, and its neighbours there.
-    rests: bool,
-    before: u32,
-    after: u32,
 }
-
-/// No queue.
-const END: u32 = u32::MAX;
 
 /// Data that wait.
 #[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
@@ -136,9 +130,8 @@ pub struct FqCodel {
     fresh: VecDeque<u32>,
     /// Queues that take turns.
     old: VecDeque<u32>,
-    /// Of the queues that have been on the lists and are not: the one that has been empty for longest, and the latest.
-    longest: u32,
-    latest: u32,
+    /// Queues that have been on the lists and are not, in the order in which they became empty.
+    resting: IndexList,
     packets: u32,
     bytes: Bytes,
 }
@@ -177,8 +170,7 @@ impl Component for FqCodel {
             homes: BTreeMap::new(),
             fresh: VecDeque::new(),
             old: VecDeque::new(),
-            longest: END,
-            latest: END,
+            resting: IndexList::default(),
             packets: 0,
             bytes: Bytes::ZERO,
         }
@@ -196,19 +188,13 @@ impl FqCodel {
             deficit: 0,
             control: CodelState::default(),
             listed: false,
-            rests: false,
-            before: END,
-            after: END,
         };
         if self.queues.len() < self.most {
             self.queues.push(queue);
             return (self.queues.len() - 1) as u32;
         }
-        let place = self.longest;
-        if place == END {
-            return owner.0 % self.most as u32;
-        }
-        self.wake(place);
+        let Some(place) = self.resting.first() else { return owner.0 % self.most as u32 };
+        self.resting.remove(place);
         let former = std::mem::replace(&mut self.queues[place as usize], queue);
         self.homes.remove(&former.owner);
         place
@@ -223,38 +209,16 @@ impl FqCodel {
 
     /// A queue that is on no list begins to hold packets.
     fn list(&mut self, place: u32) {
-        self.wake(place);
+        self.resting.remove(place);
         let queue = &mut self.queues[place as usize];
         (queue.listed, queue.deficit) = (true, self.quantum);
         self.fresh.push_back(place);
     }
 
-    /// Takes a queue off the list of empty ones, if it is there.
-    fn wake(&mut self, place: u32) {
-        let queue = &mut self.queues[place as usize];
-        if !std::mem::take(&mut queue.rests) {
-            return;
-        }
-        let (before, after) = (queue.before, queue.after);
-        match self.queues.get_mut(before as usize) {
-            Some(queue) => queue.after = after,
-            None => self.longest = after,
-        }
-        match self.queues.get_mut(after as usize) {
-            Some(queue) => queue.before = before,
-            None => self.latest = before,
-        }
-    }
-
-    /// Puts a queue that has become empty on their list.
+    /// A queue has become empty, and is taken off the lists.
     fn rest(&mut self, place: u32) {
-        let before = std::mem::replace(&mut self.latest, place);
-        match self.queues.get_mut(before as usize) {
-            Some(queue) => queue.after = place,
-            None => self.longest = place,
-        }
-        let queue = &mut self.queues[place as usize];
-        (queue.listed, queue.rests, queue.before, queue.after) = (false, true, before, END);
+        self.queues[place as usize].listed = false;
+        self.resting.push(place);
     }
 
     /// Takes the first packet out of a queue.

@@ -11,6 +11,7 @@ pub mod flows;
 pub mod gap;
 pub mod grant;
 pub mod guard;
+pub mod index_list;
 pub mod learned_rate;
 pub mod level;
 pub mod link_mark;
