@@ -83,6 +83,9 @@ struct Queue {
     listed: bool,
 }
 
+/// Flows whose queue is found without a search.
+const RECENT: usize = 16;
+
 /// Data that wait.
 #[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
 struct Data {
@@ -126,6 +129,9 @@ pub struct FqCodel {
     spared: Option<Slot>,
     queues: Vec<Queue>,
     homes: BTreeMap<FlowId, Home>,
+    /// Queues that flows had which were looked up last, by the last bits of their numbers. Who owns one is asked there.
+    #[state(skip)]
+    recent: [u32; RECENT],
     /// Queues that began to hold packets and have not had their turn.
     fresh: VecDeque<u32>,
     /// Queues that take turns.
@@ -168,6 +174,7 @@ impl Component for FqCodel {
             spared: spare_rated.then(|| env.slot(Field::ExplicitRate)),
             queues: Vec::new(),
             homes: BTreeMap::new(),
+            recent: [0; RECENT],
             fresh: VecDeque::new(),
             old: VecDeque::new(),
             resting: IndexList::default(),
@@ -200,6 +207,19 @@ impl FqCodel {
         place
     }
 
+    /// The queue of a flow that is known.
+    #[inline(always)]
+    fn home(&mut self, flow: FlowId) -> Option<u32> {
+        let recent = &mut self.recent[flow.0 as usize % RECENT];
+        // An owner's home is its queue.
+        if self.queues.get(*recent as usize).is_some_and(|queue| queue.owner == flow) {
+            return Some(*recent);
+        }
+        let queue = self.homes.get(&flow)?.queue;
+        *recent = queue;
+        Some(queue)
+    }
+
     /// The queue of a flow that is not known.
     fn move_in(&mut self, flow: FlowId) -> u32 {
         let queue = self.settle(flow);
@@ -219,6 +239,26 @@ impl FqCodel {
     fn rest(&mut self, place: u32) {
         self.queues[place as usize].listed = false;
         self.resting.push(place);
+    }
+
+    /// The only queue on the lists, which is empty, makes way for that of a flow, which may be the same.
+    fn change(&mut self, last: Option<u32>, is_fresh: bool, flow: FlowId) -> u32 {
+        let known = self.home(flow);
+        if let Some(last) = last {
+            if is_fresh && known == Some(last) {
+                return last;
+            }
+            self.queues[last as usize].control.idles();
+            if is_fresh {
+                self.fresh.pop_front()
+            } else {
+                self.old.pop_front()
+            };
+            self.rest(last);
+        }
+        let place = known.unwrap_or_else(|| self.move_in(flow));
+        self.list(place);
+        place
     }
 
     /// Takes the first packet out of a queue.
@@ -280,10 +320,7 @@ impl FqCodel {
 impl Discipline for FqCodel {
     fn enqueue(&mut self, packet: Packet, limit: Limit, dropped: &mut Vec<Packet>, ctx: &mut Ctx<'_>) {
         let flow = packet.name.flow;
-        let place = match self.homes.get(&flow) {
-            Some(home) => home.queue,
-            None => self.move_in(flow),
-        };
+        let place = self.home(flow).unwrap_or_else(|| self.move_in(flow));
         self.packets += 1;
         self.bytes += packet.bytes();
         let queue = &mut self.queues[place as usize];
@@ -361,36 +398,20 @@ impl Discipline for FqCodel {
         true
     }
 
-    fn pass(&mut self, flow: FlowId, size: Bytes, ctx: &mut Ctx<'_>) -> bool {
+    fn pass(&mut self, flow: FlowId, size: Bytes, _: &mut Ctx<'_>) -> bool {
         if self.packets > 0 || self.fresh.len() + self.old.len() > 1 {
             return false;
         }
-        let known = self.homes.get(&flow).map(|home| home.queue);
-        let last = self.fresh.front().or(self.old.front()).copied();
-        if let Some(last) = last {
-            // It has been found empty since.
-            self.queues[last as usize].control.idles();
-        }
-        let place = match known {
-            Some(place) if self.fresh.front() == known.as_ref() => {
-                self.queues[place as usize].deficit = self.quantum;
-                place
-            }
-            _ => {
-                self.fresh.clear();
-                self.old.clear();
-                if let Some(last) = last {
-                    self.rest(last);
-                }
-                let place = known.unwrap_or_else(|| self.move_in(flow));
-                self.list(place);
-                place
-            }
+        let is_fresh = !self.fresh.is_empty();
+        let last = if is_fresh { self.fresh.front() } else { self.old.front() }.copied();
+        let place = match last {
+            Some(last) if is_fresh && self.queues[last as usize].owner == flow => last,
+            _ => self.change(last, is_fresh, flow),
         };
         let queue = &mut self.queues[place as usize];
-        // With nothing behind it no packet is picked.
-        queue.control.departs(&self.codel, Duration::ZERO, Bytes::ZERO, ctx.now);
-        queue.deficit -= size.get() as i64;
+        // It has been found empty since its last packet, and with nothing behind it no packet is picked.
+        queue.control.idles();
+        queue.deficit = self.quantum - size.get() as i64;
         true
     }
 }

@@ -18,6 +18,7 @@ pub mod link_mark;
 pub mod longer_way;
 pub(crate) mod monitor;
 pub mod noise;
+pub mod number;
 pub mod once;
 pub mod outstanding;
 pub mod pacer;

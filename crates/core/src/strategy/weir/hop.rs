@@ -7,6 +7,17 @@ use crate::units::{Duration, Time};
 /// What has not answered for longer since it was first asked is not taken for a long way any more (ours).
 const UNANSWERED: Duration = Duration::from_millis(300);
 
+/// No next hop falls behind or gets ahead by more turns.
+const MOST_CREDIT: f64 = 2.0;
+
+/// A next hop that is to be asked.
+pub(super) struct Turn {
+    pub(super) face: FaceId,
+    /// Whether it was not asked before. The Interest then states no pace, so that the Data brings what a newcomer may have
+    /// there in all. To a pace that comes for the first time the level of a link says nothing: it has none for so little.
+    pub(super) is_first: bool,
+}
+
 #[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 pub(super) struct Hop {
     pub(super) face: FaceId,
@@ -70,6 +81,15 @@ impl Hop {
             srtt,
             latest,
         }
+    }
+
+    /// It takes its turn.
+    #[inline(always)]
+    pub(super) fn take(&mut self, now: Time) -> Turn {
+        self.credit = (self.credit - 1.0).clamp(-MOST_CREDIT, MOST_CREDIT);
+        let is_first = self.asked.replace(now).is_none();
+        self.tried = self.tried.or(self.asked);
+        Turn { face: self.face, is_first }
     }
 
     /// A link of its way tells a level. Whether none did before, though Data had come.
