@@ -140,6 +140,8 @@ pub struct Fields([u32; Fields::SLOTS]);
 impl Fields {
     /// How many fields one run can carry.
     pub const SLOTS: usize = 7;
+    /// None.
+    pub const NONE: &'static Fields = &Fields([0; Fields::SLOTS]);
 
     /// The value in a slot; 0 is "not present".
     pub fn get(&self, slot: Slot) -> u32 {

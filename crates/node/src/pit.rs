@@ -205,7 +205,7 @@ impl Pit {
         if self.index.len() >= self.limit {
             return Some(Rejection::Records);
         }
-        if self.special { self.rejection_by_share(vacant, face, size) } else { None }
+        if self.shares.is_some() { self.rejection_by_share(vacant, face, size) } else { None }
     }
 
     #[inline(never)]
@@ -250,8 +250,14 @@ impl Pit {
     #[inline(always)]
     pub(crate) fn insert(&mut self, vacant: Vacant, packet: &Packet, face: FaceId, now: Time) -> u32 {
         let slot = self.begin(vacant, packet, face, now, (0, NOT_SENT, Reach::NONE));
-        if self.special {
-            self.note_inserted(slot, packet, face);
+        if self.with_fields {
+            match self.fields.get_mut(slot as usize) {
+                Some(fields) => *fields = packet.fields,
+                None => self.extend_fields(slot, packet),
+            }
+        }
+        if let Some(shares) = &mut self.shares {
+            shares.take(face, InRecord::counted(packet.size));
         }
         slot
     }
@@ -289,18 +295,15 @@ impl Pit {
         slot
     }
 
+    /// Keeps the header fields of the Interest of an entry in a slot that has had none.
+    #[cold]
     #[inline(never)]
-    fn note_inserted(&mut self, slot: u32, packet: &Packet, face: FaceId) {
-        if self.with_fields {
-            while self.fields.len() <= slot as usize {
-                grow(&mut self.fields);
-                self.fields.push(Fields::default());
-            }
-            self.fields[slot as usize] = packet.fields;
+    fn extend_fields(&mut self, slot: u32, packet: &Packet) {
+        while self.fields.len() <= slot as usize {
+            grow(&mut self.fields);
+            self.fields.push(Fields::default());
         }
-        if let Some(shares) = &mut self.shares {
-            shares.take(face, InRecord::counted(packet.size));
-        }
+        self.fields[slot as usize] = packet.fields;
     }
 
     /// One more entry than there have ever been: the only one that is free.
@@ -342,7 +345,7 @@ impl Pit {
     fn give_back(&mut self, slot: u32) {
         let spill = std::mem::replace(&mut self.entries[slot as usize].spill, self.free);
         self.wheel.cancel(&mut self.entries, slot);
-        if self.special || spill != NIL {
+        if self.shares.is_some() || spill != NIL {
             self.note_given_back(slot, spill);
         }
         self.free = slot;
@@ -529,11 +532,11 @@ impl Pit {
 
     /// The pending Interest's header fields.
     #[inline]
-    pub(crate) fn fields(&self, slot: u32) -> Fields {
+    pub(crate) fn fields(&self, slot: u32) -> &Fields {
         if !self.with_fields {
-            return Fields::default();
+            return Fields::NONE;
         }
-        self.fields.get(slot as usize).copied().unwrap_or_default()
+        self.fields.get(slot as usize).unwrap_or(Fields::NONE)
     }
 
     /// When [`Pit::expire`] should be called next; perhaps early.

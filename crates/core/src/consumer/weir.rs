@@ -126,6 +126,8 @@ pub struct Weir {
     quiet: Duration,
     ended: bool,
     round: Round,
+    /// [`Consumer::window`], which only Data and failures change.
+    window: f64,
 }
 
 /// Data that arrive within round trips.
@@ -165,7 +167,7 @@ impl Component for Weir {
 
     fn new(params: &Params, env: &mut Env<'_>) -> Weir {
         let window = params.window();
-        Weir {
+        let mut weir = Weir {
             slots: Slots::new(env),
             // Without a rate the size does not matter, and a Data that brings one brings a size.
             sender: RateSender::new(Bytes::new(1250), None),
@@ -185,8 +187,11 @@ impl Component for Weir {
             quiet: Duration::ZERO,
             ended: false,
             round: Round::default(),
+            window: 0.0,
             params: params.clone(),
-        }
+        };
+        weir.window = weir.find_window();
+        weir
     }
 }
 
@@ -265,8 +270,11 @@ impl Weir {
 
     /// Whether no Data had come until now for `least` and some round trips. A probe ends a silence before timers do.
     fn was_silent(&self, now: Time, least: Duration) -> bool {
+        if now.since(self.last) < least {
+            return false;
+        }
         let gaps = self.sender.mean_gap().map(|gap| gap * SILENT_GAPS);
-        gaps.is_some_and(|gaps| now.since(self.last) >= gaps.max(self.srtt * 2).max(least))
+        gaps.is_some_and(|gaps| now.since(self.last) >= gaps.max(self.srtt * 2))
     }
 
     /// What is known of the way does not hold after a silence.
@@ -291,7 +299,37 @@ impl Weir {
         if (self.levels_hold() && self.restart.is_none()) || self.srtt == Duration::ZERO {
             return f64::MAX;
         }
-        self.window() * 8.0 * self.sender.size() / self.srtt.secs()
+        self.find_window() * 8.0 * self.sender.size() / self.srtt.secs()
+    }
+
+    /// The window now, in segments.
+    fn find_window(&self) -> f64 {
+        let restart = self.restart.unwrap_or(MAX_WINDOW);
+        match self.allowed() {
+            Some(allowed) if self.levels_hold() => allowed.min(restart),
+            Some(allowed) => allowed.min(self.fallback.window()).min(restart),
+            None => self.fallback.window(),
+        }
+    }
+
+    /// An Interest failed.
+    fn fail(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) {
+        if event.kind == Congestion::Timeout && self.sender.timed_out(event.sent, ctx.now) {
+            self.begin_again(ctx.now);
+        }
+        // What was sent before a silence went with the way that fell silent, and says nothing of the one after it.
+        if self.silent.is_some_and(|silent| event.sent < silent) && self.levels_hold() {
+            return;
+        }
+        if matches!(event.kind, Congestion::Timeout | Congestion::Loss) {
+            self.lost.count(true);
+            // A link with a level loses little, as when flows begin.
+            if self.levels_hold() && self.lost.share() <= self.params.reaction.noise {
+                return;
+            }
+        }
+        self.hear(&event.flight, |fallback| fallback.on_congestion(event, ctx));
+        self.sender.limit(self.limit(ctx.now));
     }
 }
 
@@ -311,7 +349,7 @@ impl Consumer for Weir {
         self.ended = self.quiet > Duration::ZERO;
         self.quiet = Duration::ZERO;
         self.least = event.rtt.into_iter().chain(self.least).min();
-        let mark = if self.is_false_mark() { 0 } else { event.mark };
+        let mark = if event.mark > 0 && self.is_false_mark() { 0 } else { event.mark };
         self.hear(&event.flight, |fallback| fallback.on_data(&DataEvent { mark, ..*event }, ctx));
         let told = event.fields.get(self.slots.rate);
         let (level, is_open) = (level_of(told), told == OPEN);
@@ -335,39 +373,21 @@ impl Consumer for Weir {
         self.is_cut &= self.fallback.window() < allowed;
         self.restart = self.restart.map(|window| window + 1.0).filter(|window| *window < allowed);
         self.sender.limit(self.limit(ctx.now));
+        self.window = self.find_window();
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent<'_>, ctx: &mut Ctx<'_>) {
-        if event.kind == Congestion::Timeout && self.sender.timed_out(event.sent, ctx.now) {
-            self.begin_again(ctx.now);
-        }
-        // What was sent before a silence went with the way that fell silent, and says nothing of the one after it.
-        if self.silent.is_some_and(|silent| event.sent < silent) && self.levels_hold() {
-            return;
-        }
-        if matches!(event.kind, Congestion::Timeout | Congestion::Loss) {
-            self.lost.count(true);
-            // A link with a level loses little, as when flows begin.
-            if self.levels_hold() && self.lost.share() <= self.params.reaction.noise {
-                return;
-            }
-        }
-        self.hear(&event.flight, |fallback| fallback.on_congestion(event, ctx));
-        self.sender.limit(self.limit(ctx.now));
+        self.fail(event, ctx);
+        self.window = self.find_window();
     }
 
     fn window(&self) -> f64 {
-        let restart = self.restart.unwrap_or(MAX_WINDOW);
-        match self.allowed() {
-            Some(allowed) if self.levels_hold() => allowed.min(restart),
-            Some(allowed) => allowed.min(self.fallback.window()).min(restart),
-            None => self.fallback.window(),
-        }
+        self.window
     }
 
     fn may_send(&self, flight: &Flight) -> bool {
         match self.sender.rate() {
-            Some(_) => f64::from(flight.in_flight) < self.window(),
+            Some(_) => f64::from(flight.in_flight) < self.window,
             None => self.fallback.may_send(flight),
         }
     }

@@ -306,6 +306,17 @@ impl HbHcm {
     /// Takes a Data that arrived into the base of its hop, and no more: for hops whose delay says nothing now but may
     /// later.
     pub fn learn_base(&mut self, event: &DataIn<'_>, now: Time) {
+        let measured = self.hop_rtt(event);
+        let Some(Some(hop)) = self.hops.get_mut(event.face.index()) else { return self.begin(event, now) };
+        if let Some(rtt) = measured {
+            hop.base.learn(rtt, event.packet.bytes(), now);
+        }
+    }
+
+    /// The same for the first Data of a face.
+    #[cold]
+    #[inline(never)]
+    fn begin(&mut self, event: &DataIn<'_>, now: Time) {
         self.ensure(event.face);
         let measured = self.hop_rtt(event);
         if let (Some(Some(hop)), Some(rtt)) = (self.hops.get_mut(event.face.index()), measured) {

@@ -38,6 +38,9 @@ pub struct HopBase {
     by_size: bool,
     bins: Vec<Bin>,
     epoch: u64,
+    /// When this epoch ends, or before.
+    #[state(skip)]
+    until: Time,
     fit: Fit,
 }
 
@@ -51,14 +54,33 @@ struct Fit {
 impl HopBase {
     /// `window`: how long a minimum counts, zero for ever. `by_size`: whether it depends on the size.
     pub fn new(window: Duration, by_size: bool) -> HopBase {
-        HopBase { window, by_size, bins: Vec::new(), epoch: 0, fit: Fit::default() }
+        HopBase { window, by_size, bins: Vec::new(), epoch: 0, until: Time::ZERO, fit: Fit::default() }
+    }
+
+    /// Takes in a hop RTT.
+    #[inline]
+    pub fn learn(&mut self, hop: Duration, size: Bytes, now: Time) {
+        let bin = self.bins.get(self.index(size.get()));
+        let least = bin.and_then(|bin| bin.0[(self.epoch % AGES as u64) as usize]);
+        // As a rule it is no less than others of this epoch, and changes nothing.
+        if now >= self.until || least.is_none_or(|least| least.epoch != self.epoch || hop < least.hop) {
+            self.observe(hop, size, now);
+        }
+    }
+
+    /// The bin of a size.
+    #[inline(always)]
+    fn index(&self, size: u64) -> usize {
+        if self.by_size { (size / WIDTH).min(BINS - 1) as usize } else { 0 }
     }
 
     /// Takes in a hop RTT and gives the base for a packet of that size.
     pub fn observe(&mut self, hop: Duration, size: Bytes, now: Time) -> Duration {
         let size = size.get();
-        let epoch = now.nanos().checked_div((self.window / AGES as u64).nanos()).unwrap_or(0).max(self.epoch);
-        let index = if self.by_size { (size / WIDTH).min(BINS - 1) as usize } else { 0 };
+        let age = (self.window / AGES as u64).nanos();
+        let epoch = now.nanos().checked_div(age).unwrap_or(0).max(self.epoch);
+        self.until = Time::from_nanos(age.saturating_mul(epoch.saturating_add(1)));
+        let index = self.index(size);
         if self.bins.len() <= index {
             self.bins.resize_with(index + 1, Bin::default);
         }

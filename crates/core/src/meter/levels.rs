@@ -177,7 +177,7 @@ pub(super) mod test_support {
                 face: FaceId(0),
                 interest_arrival: Time::ZERO,
                 retransmitted: false,
-                interest_fields: Fields::default(),
+                interest_fields: Fields::NONE,
                 from_cache: false,
                 flows: 1,
             };

@@ -64,7 +64,7 @@ pub struct DataOut<'a> {
     /// Whether that Interest was retransmitted.
     pub retransmitted: bool,
     /// The header fields of that Interest, aggregated (see [`crate::fields::Aggregation`]).
-    pub interest_fields: crate::fields::Fields,
+    pub interest_fields: &'a crate::fields::Fields,
     /// Whether it comes from this node's content store.
     pub from_cache: bool,
     /// Distinct flows with pending Interests from that face.

@@ -236,7 +236,7 @@ mod tests {
                 face: FaceId(0),
                 interest_arrival: Time::ZERO,
                 retransmitted: false,
-                interest_fields,
+                interest_fields: &interest_fields,
                 from_cache: false,
                 flows: 1,
             };

@@ -121,49 +121,64 @@ impl Component for Weir {
 }
 
 /// Adds a link to the soft least of the levels on a path: (Σ 1/level²)^(−½). What says [`UNKNOWN`] stays.
+#[inline(always)]
 fn soften(fields: &mut Fields, slot: Slot, level: f64) {
-    if fields.get(slot) == UNKNOWN {
+    let there = fields.get(slot);
+    if there == UNKNOWN {
         return;
     }
-    let there = of_field(fields.get(slot)).map_or(0.0, |there| 1.0 / (there * there));
+    let there = of_field(there).map_or(0.0, |there| 1.0 / (there * there));
     fields.set(slot, to_field(1.0 / (there + 1.0 / (level * level)).sqrt()).max(UNKNOWN + 1));
 }
 
-/// Counts a packet that leaves by a link, of the flow whose Interest carries `told`; its pace.
-fn count(slots: Slots, tolerance: f64, link: Option<&mut Link>, packet: (FlowId, u32), told: &Fields) -> Option<f64> {
-    let pace = of_field(told.get(slots.rate));
-    if let Some(link) = link {
-        let time = told.get(slots.round_trip);
-        let said = Said { pace, rtt: round_trip_of_field(time), left: end_of_field(time) };
-        link.level.count(packet.0, f64::from(packet.1) * 8.0, &said, tolerance);
-    }
-    pace
+/// Counts a packet that leaves by a link, of the flow whose Interest carries `told`; what that says.
+#[inline(always)]
+fn count(slots: Slots, tolerance: f64, link: &mut Link, packet: (FlowId, u32), told: &Fields) -> Said {
+    let time = told.get(slots.round_trip);
+    let said = Said { pace: of_field(told.get(slots.rate)), rtt: round_trip_of_field(time), left: end_of_field(time) };
+    link.level.count(packet.0, f64::from(packet.1) * 8.0, &said, tolerance);
+    said
 }
 
-/// Measures the hop that a Data came over, where nobody states its rate, or where so much is lost that there may be
-/// a narrower link below it.
-fn measure(delay: &mut HbHcm, egress: Option<&mut Egress>, tells: bool, event: &mut DataIn<'_>, ctx: &mut Ctx<'_>) {
-    let is_measured = egress.as_ref().is_some_and(|egress| egress.is_measured());
-    let mut link = egress.and_then(Egress::known);
-    // From a neighbour that does not say what waits for its link, a queue of its own is not told from one below.
-    let is_suspect = link.as_mut().filter(|_| tells).is_some_and(|link| {
+/// Measures the hop that a Data came over, where its rate is not as stated, or where so much is lost that there may be a
+/// narrower link below it.
+#[inline(always)]
+fn measure(delay: &mut HbHcm, link: &mut Link, tells: bool, event: &mut DataIn<'_>, ctx: &mut Ctx<'_>) {
+    if tells {
         link.answered(event.retransmitted, ctx.now);
-        link.is_lossy()
-    });
-    if !is_suspect && !is_measured {
-        if tells {
-            delay.learn_base(event, ctx.now);
-        }
-        return;
     }
-    let before = event.packet.mark;
-    delay.on_data_in(event, ctx);
-    if let Some(link) = link.filter(|_| event.packet.mark > before) {
-        link.distrust();
+    // From a neighbour that does not say what waits for its link, a queue of its own is not told from one below.
+    if (tells && link.is_lossy()) || !link.is_trusted() {
+        let before = event.packet.mark;
+        delay.on_data_in(event, ctx);
+        if event.packet.mark > before {
+            link.distrust();
+        }
+    } else if tells {
+        delay.learn_base(event, ctx.now);
     }
 }
 
 impl Weir {
+    /// A Data arrives by another face than a link of stated or learned rate.
+    #[inline(never)]
+    fn on_data_in_by_other(&mut self, tells: bool, event: &mut DataIn<'_>, ctx: &mut Ctx<'_>) {
+        let (is_unknown, is_open) = match self.links.get(event.face.index()) {
+            Some(Egress::Unknown) => (true, false),
+            Some(Egress::Open(_)) => (false, true),
+            _ => (false, false),
+        };
+        // What waits below such a link is seen by its delay, as no level tells of it.
+        if is_unknown || is_open {
+            self.delay.on_data_in(event, ctx);
+        } else if tells {
+            self.delay.learn_base(event, ctx.now);
+        }
+        if !tells || is_unknown {
+            event.packet.fields.set(self.slots.soft, UNKNOWN);
+        }
+    }
+
     fn update(&mut self, view: &FaceView, elapsed: f64, ctx: &mut Ctx<'_>) {
         let Some(place) = self.links.get_mut(view.face.index()) else { return };
         place.update(view, elapsed, &self.params);
@@ -182,10 +197,14 @@ impl Meter for Weir {
     }
 
     fn on_interest_out(&mut self, event: &mut InterestOut<'_>, ctx: &mut Ctx<'_>) {
-        let Some(egress) = self.links.get_mut(event.face.index()) else { return };
+        let (link, is_known) = match self.links.get_mut(event.face.index()) {
+            None | Some(Egress::Local | Egress::Unknown) => return,
+            Some(Egress::Open(link)) => (link, false),
+            Some(Egress::Known(link)) => (link, true),
+        };
         let packet = (event.packet.name.flow, event.packet.size);
-        count(self.slots, self.params.tolerance, egress.counted(), packet, &event.packet.fields);
-        if let Some(link) = egress.known() {
+        count(self.slots, self.params.tolerance, link, packet, &event.packet.fields);
+        if is_known {
             link.asked(ctx.now);
         }
     }
@@ -200,14 +219,16 @@ impl Meter for Weir {
             event.packet.fields.set(soft, 0);
             return;
         }
-        let mut egress = self.links.get_mut(event.face.index());
-        let tells = event.packet.fields.get(rate) > 0;
-        measure(&mut self.delay, egress.as_deref_mut(), tells, event, ctx);
         // Or the neighbour writes no levels.
-        if !tells || egress.as_ref().is_some_and(|egress| egress.is_unknown()) {
+        let tells = event.packet.fields.get(rate) > 0;
+        let Some(Egress::Known(link)) = self.links.get_mut(event.face.index()) else {
+            return self.on_data_in_by_other(tells, event, ctx);
+        };
+        measure(&mut self.delay, link, tells, event, ctx);
+        if !tells || !link.is_trusted() {
             event.packet.fields.set(soft, UNKNOWN);
         }
-        if let Some(link) = egress.and_then(Egress::known).filter(|link| link.is_trusted()) {
+        if link.is_trusted() {
             // The Interests of this flow load the other direction.
             let (told, level) = (link.level.told(), link.level.of_interests());
             lower(&mut event.packet.fields, rate, told);
@@ -222,25 +243,30 @@ impl Meter for Weir {
             event.packet.fields.set(rate, 0);
             event.packet.fields.set(soft, 0);
         }
-        let Some(egress) = self.links.get_mut(event.face.index()) else { return };
+        let packet = (event.packet.name.flow, event.packet.size);
+        let link = match self.links.get_mut(event.face.index()) {
+            None | Some(Egress::Local) => return,
+            Some(Egress::Unknown) => return event.packet.fields.set(soft, UNKNOWN),
+            Some(Egress::Open(link)) => {
+                count(self.slots, self.params.tolerance, link, packet, event.interest_fields);
+                if event.packet.fields.get(rate) == 0 {
+                    event.packet.fields.set(rate, OPEN);
+                }
+                return;
+            }
+            Some(Egress::Known(link)) => &mut **link,
+        };
         let since = ctx.now.since(self.changed);
         // Before it is counted.
-        let waits = egress.known().is_some_and(|link| link.is_learned || link.wait(since) >= CODEL.target);
-        let packet = (event.packet.name.flow, event.packet.size);
-        let pace = count(self.slots, self.params.tolerance, egress.counted(), packet, &event.interest_fields);
-        if egress.is_unknown() {
-            event.packet.fields.set(soft, UNKNOWN);
-        } else if egress.is_open() && event.packet.fields.get(rate) == 0 {
-            event.packet.fields.set(rate, OPEN);
-        }
-        let Some(link) = egress.known() else { return };
+        let waits = link.is_learned || link.wait(since) >= CODEL.target;
+        let said = count(self.slots, self.params.tolerance, link, packet, event.interest_fields);
         if !link.is_trusted() {
+            event.packet.fields.set(soft, UNKNOWN);
             if link.marks(since, ctx.now) {
                 event.packet.mark = event.packet.mark.max(1);
             }
-        } else if let Some(pace) = pace {
-            let rtt = round_trip_of_field(event.interest_fields.get(self.slots.round_trip));
-            let grant = link.level.grant(packet.0, pace, rtt, link.capacity, &self.params);
+        } else if let Some(pace) = said.pace {
+            let grant = link.level.grant(packet.0, pace, said.rtt, link.capacity, &self.params);
             lower(&mut event.packet.fields, rate, grant);
             soften(&mut event.packet.fields, soft, link.level.level);
             if waits {

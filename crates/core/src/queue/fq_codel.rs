@@ -21,6 +21,7 @@ use crate::error::SchemeError;
 use crate::fields::{Field, Slot};
 use crate::ids::FlowId;
 use crate::packet::{Kind, Packet};
+use crate::shared::index_list::IndexList;
 use crate::units::{Bytes, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,14 +81,10 @@ struct Queue {
     control: CodelState,
     /// Whether it is on one of the lists of those with packets.
     listed: bool,
-    /// Whether it is on the list of those without, in the order in which they became empty, and its neighbours there.
-    rests: bool,
-    before: u32,
-    after: u32,
 }
 
-/// No queue.
-const END: u32 = u32::MAX;
+/// Flows whose queue is found without a search.
+const RECENT: usize = 16;
 
 /// Data that wait.
 #[derive(Clone, Copy, Debug, Default, ndnweir_state::Value)]
@@ -132,13 +129,15 @@ pub struct FqCodel {
     spared: Option<Slot>,
     queues: Vec<Queue>,
     homes: BTreeMap<FlowId, Home>,
+    /// Queues that flows had which were looked up last, by the last bits of their numbers. Who owns one is asked there.
+    #[state(skip)]
+    recent: [u32; RECENT],
     /// Queues that began to hold packets and have not had their turn.
     fresh: VecDeque<u32>,
     /// Queues that take turns.
     old: VecDeque<u32>,
-    /// Of the queues that have been on the lists and are not: the one that has been empty for longest, and the latest.
-    longest: u32,
-    latest: u32,
+    /// Queues that have been on the lists and are not, in the order in which they became empty.
+    resting: IndexList,
     packets: u32,
     bytes: Bytes,
 }
@@ -175,10 +174,10 @@ impl Component for FqCodel {
             spared: spare_rated.then(|| env.slot(Field::ExplicitRate)),
             queues: Vec::new(),
             homes: BTreeMap::new(),
+            recent: [0; RECENT],
             fresh: VecDeque::new(),
             old: VecDeque::new(),
-            longest: END,
-            latest: END,
+            resting: IndexList::default(),
             packets: 0,
             bytes: Bytes::ZERO,
         }
@@ -196,22 +195,29 @@ impl FqCodel {
             deficit: 0,
             control: CodelState::default(),
             listed: false,
-            rests: false,
-            before: END,
-            after: END,
         };
         if self.queues.len() < self.most {
             self.queues.push(queue);
             return (self.queues.len() - 1) as u32;
         }
-        let place = self.longest;
-        if place == END {
-            return owner.0 % self.most as u32;
-        }
-        self.wake(place);
+        let Some(place) = self.resting.first() else { return owner.0 % self.most as u32 };
+        self.resting.remove(place);
         let former = std::mem::replace(&mut self.queues[place as usize], queue);
         self.homes.remove(&former.owner);
         place
+    }
+
+    /// The queue of a flow that is known.
+    #[inline(always)]
+    fn home(&mut self, flow: FlowId) -> Option<u32> {
+        let recent = &mut self.recent[flow.0 as usize % RECENT];
+        // An owner's home is its queue.
+        if self.queues.get(*recent as usize).is_some_and(|queue| queue.owner == flow) {
+            return Some(*recent);
+        }
+        let queue = self.homes.get(&flow)?.queue;
+        *recent = queue;
+        Some(queue)
     }
 
     /// The queue of a flow that is not known.
@@ -223,38 +229,36 @@ impl FqCodel {
 
     /// A queue that is on no list begins to hold packets.
     fn list(&mut self, place: u32) {
-        self.wake(place);
+        self.resting.remove(place);
         let queue = &mut self.queues[place as usize];
         (queue.listed, queue.deficit) = (true, self.quantum);
         self.fresh.push_back(place);
     }
 
-    /// Takes a queue off the list of empty ones, if it is there.
-    fn wake(&mut self, place: u32) {
-        let queue = &mut self.queues[place as usize];
-        if !std::mem::take(&mut queue.rests) {
-            return;
-        }
-        let (before, after) = (queue.before, queue.after);
-        match self.queues.get_mut(before as usize) {
-            Some(queue) => queue.after = after,
-            None => self.longest = after,
-        }
-        match self.queues.get_mut(after as usize) {
-            Some(queue) => queue.before = before,
-            None => self.latest = before,
-        }
+    /// A queue has become empty, and is taken off the lists.
+    fn rest(&mut self, place: u32) {
+        self.queues[place as usize].listed = false;
+        self.resting.push(place);
     }
 
-    /// Puts a queue that has become empty on their list.
-    fn rest(&mut self, place: u32) {
-        let before = std::mem::replace(&mut self.latest, place);
-        match self.queues.get_mut(before as usize) {
-            Some(queue) => queue.after = place,
-            None => self.longest = place,
+    /// The only queue on the lists, which is empty, makes way for that of a flow, which may be the same.
+    fn change(&mut self, last: Option<u32>, is_fresh: bool, flow: FlowId) -> u32 {
+        let known = self.home(flow);
+        if let Some(last) = last {
+            if is_fresh && known == Some(last) {
+                return last;
+            }
+            self.queues[last as usize].control.idles();
+            if is_fresh {
+                self.fresh.pop_front()
+            } else {
+                self.old.pop_front()
+            };
+            self.rest(last);
         }
-        let queue = &mut self.queues[place as usize];
-        (queue.listed, queue.rests, queue.before, queue.after) = (false, true, before, END);
+        let place = known.unwrap_or_else(|| self.move_in(flow));
+        self.list(place);
+        place
     }
 
     /// Takes the first packet out of a queue.
@@ -316,10 +320,7 @@ impl FqCodel {
 impl Discipline for FqCodel {
     fn enqueue(&mut self, packet: Packet, limit: Limit, dropped: &mut Vec<Packet>, ctx: &mut Ctx<'_>) {
         let flow = packet.name.flow;
-        let place = match self.homes.get(&flow) {
-            Some(home) => home.queue,
-            None => self.move_in(flow),
-        };
+        let place = self.home(flow).unwrap_or_else(|| self.move_in(flow));
         self.packets += 1;
         self.bytes += packet.bytes();
         let queue = &mut self.queues[place as usize];
@@ -397,36 +398,20 @@ impl Discipline for FqCodel {
         true
     }
 
-    fn pass(&mut self, flow: FlowId, size: Bytes, ctx: &mut Ctx<'_>) -> bool {
+    fn pass(&mut self, flow: FlowId, size: Bytes, _: &mut Ctx<'_>) -> bool {
         if self.packets > 0 || self.fresh.len() + self.old.len() > 1 {
             return false;
         }
-        let known = self.homes.get(&flow).map(|home| home.queue);
-        let last = self.fresh.front().or(self.old.front()).copied();
-        if let Some(last) = last {
-            // It has been found empty since.
-            self.queues[last as usize].control.idles();
-        }
-        let place = match known {
-            Some(place) if self.fresh.front() == known.as_ref() => {
-                self.queues[place as usize].deficit = self.quantum;
-                place
-            }
-            _ => {
-                self.fresh.clear();
-                self.old.clear();
-                if let Some(last) = last {
-                    self.rest(last);
-                }
-                let place = known.unwrap_or_else(|| self.move_in(flow));
-                self.list(place);
-                place
-            }
+        let is_fresh = !self.fresh.is_empty();
+        let last = if is_fresh { self.fresh.front() } else { self.old.front() }.copied();
+        let place = match last {
+            Some(last) if is_fresh && self.queues[last as usize].owner == flow => last,
+            _ => self.change(last, is_fresh, flow),
         };
         let queue = &mut self.queues[place as usize];
-        // With nothing behind it no packet is picked.
-        queue.control.departs(&self.codel, Duration::ZERO, Bytes::ZERO, ctx.now);
-        queue.deficit -= size.get() as i64;
+        // It has been found empty since its last packet, and with nothing behind it no packet is picked.
+        queue.control.idles();
+        queue.deficit = self.quantum - size.get() as i64;
         true
     }
 }

@@ -62,8 +62,12 @@ pub fn end_of_field(value: u32) -> Option<f64> {
 
 /// Writes a rate in bit/s, unless a smaller one is there.
 pub fn lower(fields: &mut Fields, slot: Slot, bps: f64) {
-    let (own, there) = (to_field(bps), fields.get(slot));
-    fields.set(slot, if there == 0 { own } else { own.min(there) });
+    let there = fields.get(slot);
+    // Often a smaller one is there, which is seen without making a field of the rate.
+    if there > 0 && bps / 1000.0 >= f64::from(there) {
+        return;
+    }
+    fields.set(slot, to_field(bps));
 }
 
 /// Halves for each timeout of an Interest that was sent when all was silent already, until something arrives.

@@ -1,12 +1,11 @@
 //! State per flow with a bound: the least recently used flow is replaced.
 
+use super::index_list::IndexList;
 use crate::ids::FlowId;
 use std::collections::BTreeMap;
 
 /// How many flows a scheme keeps state for at one face; this project's bound on memory.
 pub const MAX_FLOWS: usize = 4096;
-
-const END: u32 = u32::MAX;
 
 /// At most so many flows' state; a new flow beyond that takes the place of the one unused for longest.
 ///
@@ -16,36 +15,26 @@ pub struct FlowTable<T> {
     places: Vec<TableSlot<T>>,
     index: BTreeMap<FlowId, u32>,
     bound: usize,
-    /// The flow used last.
-    newest: u32,
-    /// The flow unused for longest.
-    oldest: u32,
+    /// Places by their last use.
+    order: IndexList,
 }
 
 #[derive(Clone, Debug, ndnweir_state::Value)]
 struct TableSlot<T> {
     flow: FlowId,
-    newer: u32,
-    older: u32,
     state: T,
 }
 
 impl<T> FlowTable<T> {
     /// An empty table for `bound` flows, at least one.
     pub fn new(bound: usize) -> FlowTable<T> {
-        FlowTable { places: Vec::new(), index: BTreeMap::new(), bound: bound.max(1), newest: END, oldest: END }
+        FlowTable { places: Vec::new(), index: BTreeMap::new(), bound: bound.max(1), order: IndexList::default() }
     }
 
     /// The state of `flow`, made by `fresh` if there is none; counts as a use.
     pub fn entry(&mut self, flow: FlowId, fresh: impl FnOnce() -> T) -> &mut T {
-        let at = match self.find(flow) {
-            Some(at) => {
-                self.unlink(at);
-                at
-            }
-            None => self.place(flow, fresh()),
-        };
-        self.link_newest(at);
+        let at = self.find(flow).unwrap_or_else(|| self.place(flow, fresh()));
+        self.order.push(at);
         &mut self.places[at as usize].state
     }
 
@@ -63,9 +52,8 @@ impl<T> FlowTable<T> {
 
     /// The flows in the order of their last use, the latest first.
     pub fn recent(&self) -> impl Iterator<Item = (FlowId, &T)> {
-        let first = self.places.get(self.newest as usize);
-        let chain = std::iter::successors(first, |place| self.places.get(place.older as usize));
-        chain.map(|place| (place.flow, &place.state))
+        let places = self.order.from_last().filter_map(|at| self.places.get(at as usize));
+        places.map(|place| (place.flow, &place.state))
     }
 
     /// Flows with state.
@@ -79,50 +67,28 @@ impl<T> FlowTable<T> {
     }
 
     fn find(&self, flow: FlowId) -> Option<u32> {
-        match self.places.get(self.newest as usize) {
-            Some(place) if place.flow == flow => Some(self.newest),
-            _ => self.index.get(&flow).copied(),
-        }
+        let newest =
+            self.order.last().filter(|at| self.places.get(*at as usize).is_some_and(|place| place.flow == flow));
+        newest.or_else(|| self.index.get(&flow).copied())
     }
 
-    /// A place for a new flow, in no list yet.
+    /// A place for a new flow, not in the order of this use yet.
     fn place(&mut self, flow: FlowId, state: T) -> u32 {
-        let fresh = TableSlot { flow, newer: END, older: END, state };
-        let at = if self.places.len() < self.bound {
-            self.places.push(fresh);
-            (self.places.len() - 1) as u32
-        } else {
-            let at = self.oldest;
-            self.unlink(at);
-            self.index.remove(&self.places[at as usize].flow);
-            self.places[at as usize] = fresh;
-            at
+        let fresh = TableSlot { flow, state };
+        let oldest = self.order.first().filter(|_| self.places.len() >= self.bound);
+        let at = match oldest {
+            Some(at) => {
+                let former = std::mem::replace(&mut self.places[at as usize], fresh);
+                self.index.remove(&former.flow);
+                at
+            }
+            None => {
+                self.places.push(fresh);
+                (self.places.len() - 1) as u32
+            }
         };
         self.index.insert(flow, at);
         at
-    }
-
-    fn unlink(&mut self, at: u32) {
-        let TableSlot { newer, older, .. } = self.places[at as usize];
-        match self.places.get_mut(newer as usize) {
-            Some(place) => place.older = older,
-            None => self.newest = older,
-        }
-        match self.places.get_mut(older as usize) {
-            Some(place) => place.newer = newer,
-            None => self.oldest = newer,
-        }
-    }
-
-    fn link_newest(&mut self, at: u32) {
-        let before = self.newest;
-        let place = &mut self.places[at as usize];
-        (place.newer, place.older) = (END, before);
-        match self.places.get_mut(before as usize) {
-            Some(place) => place.newer = at,
-            None => self.oldest = at,
-        }
-        self.newest = at;
     }
 }
 

@@ -106,7 +106,7 @@ fn run(info: &Info, params: &Value, seed: u64, operations: u32, calm: bool) -> V
                     face,
                     interest_arrival,
                     retransmitted,
-                    interest_fields,
+                    interest_fields: &interest_fields,
                     from_cache,
                     flows,
                 };

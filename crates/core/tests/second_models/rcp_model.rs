@@ -88,7 +88,7 @@ fn link(flows: fn(u64) -> u64, base_rtt: fn(u64) -> f64, slots: u64) -> [bool; 5
                 face: FaceId(3),
                 interest_arrival: Time::from_nanos(bench.now),
                 retransmitted: false,
-                interest_fields,
+                interest_fields: &interest_fields,
                 from_cache: false,
                 flows: 1,
             };

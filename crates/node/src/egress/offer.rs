@@ -52,6 +52,10 @@ impl Egress {
     /// [`Egress::offer`] for the dozen other places that send something.
     #[inline(never)]
     pub(crate) fn offer_called(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> Offered {
+        // Where they are, queues are often of the eventful driver.
+        if self.way == Way::Eventful && packet.size < self.passes {
+            return self.offer_eventful(now, packet, out, trace);
+        }
         self.offer(now, packet, out, trace)
     }
 
@@ -79,12 +83,13 @@ impl Egress {
     }
 
     /// [`Egress::offer`] of a packet that may have to wait. Where nothing waits it leaves as it is.
+    #[inline(always)]
     fn offer_eventful(&mut self, now: Time, packet: &Packet, out: &mut Outbox, trace: &mut Trace) -> Offered {
         let is_free = self.idle || self.busy_until <= now;
         if is_free && self.passive && self.quiet && !self.force_events {
             let size = packet.size.saturating_add(self.framing);
-            let bytes = Bytes::new(u64::from(size));
-            if self.view().fits(bytes) && self.passes_discipline(now, packet.name.flow, bytes, trace) {
+            // They do so only while nothing waits, and what is smaller than `passes` fits then.
+            if self.passes_discipline(now, packet.name.flow, Bytes::new(u64::from(size)), trace) {
                 self.count_offered(size);
                 self.count_departure(packet.kind, size, now, now);
                 let end = now + self.serialisation(packet.kind, size, now);

@@ -202,6 +202,9 @@ impl Recovery {
     /// By how much one segment may be later than another.
     pub(crate) fn window(&self, srtt: Duration) -> Duration {
         let step = srtt.scale(self.config.step).max(self.config.granularity);
+        if self.steps == 1 && self.config.step <= self.config.most {
+            return step;
+        }
         let most = srtt.scale(self.config.most).max(self.config.granularity * u64::from(MAX_STEPS));
         (step * u64::from(self.steps)).min(most)
     }
@@ -216,6 +219,12 @@ impl Recovery {
         let longer = latest.longer + latest.longer.scale(self.config.step);
         let allowed = (latest.rtt + longer).max(srtt) + self.window(srtt);
         Some(sent + allowed * (1 << self.doublings.max(self.wide)))
+    }
+
+    /// Whether a probe is due while no outstanding Interest was overtaken. Mostly the least pause says that none is.
+    #[inline(always)]
+    pub(crate) fn probe_is_due(&self, now: Time, srtt: Duration) -> bool {
+        self.last_activity + srtt + srtt <= now && self.probe_at(srtt) <= now
     }
 
     /// When a probe is due while no outstanding Interest was overtaken.

@@ -19,7 +19,7 @@ impl Fetcher {
         self.clock = now;
         let may = self.can_send() && self.pacer.ready(now);
         // Half of all calls: the window is full or it is too early, and no probe is due.
-        if !may && (self.recovery.is_none() || self.probe_at() > now) {
+        if !may && !self.probe_is_due(now) {
             return None;
         }
         self.transmit(now, may)

@@ -1,6 +1,7 @@
 //! How a fetch detects that an Interest failed: the retransmission timer, loss detection and NACKs.
 
 use super::Fetcher;
+use super::loss::Recovery;
 use super::segments::{Slot, State};
 use ndnweir_core::consumer::{Congestion, CongestionEvent, Consumer, Estimator};
 use ndnweir_core::fields::Fields;
@@ -225,9 +226,16 @@ impl Fetcher {
         }
     }
 
+    /// Whether [`Fetcher::probe_at`] has come.
+    #[inline(always)]
+    pub(super) fn probe_is_due(&self, now: Time) -> bool {
+        let due = |recovery: &Recovery| recovery.probe_is_due(now, self.rtt.srtt());
+        self.segments.outstanding() > 0 && self.recovery.as_ref().is_some_and(due)
+    }
+
     /// The segment to probe for now. It stays in flight, whatever the window: only the answer shows what was lost.
     pub(crate) fn next_probe(&mut self, now: Time) -> Option<u64> {
-        if self.recovery.is_none() || !self.active || self.probe_at() > now || self.loss_due().is_some() {
+        if !self.active || !self.probe_is_due(now) || self.loss_due().is_some() {
             return None;
         }
         let segment = self.segments.oldest_outstanding()?;

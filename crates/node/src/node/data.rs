@@ -6,7 +6,6 @@ use crate::config::Departure;
 use crate::counters::DropCause;
 use crate::pit::InRecord;
 use ndnweir_core::ctx::Ctx;
-use ndnweir_core::fields::Fields;
 use ndnweir_core::ids::{FaceId, PrefixId};
 use ndnweir_core::meter::{DataIn, DataOut, Meter};
 use ndnweir_core::packet::{Packet, flags};
@@ -25,14 +24,6 @@ struct Satisfying {
     rtt: Option<Duration>,
     /// Of the pending Interests.
     mark: u8,
-}
-
-/// Where a copy of a Data goes, and the Interest it answers there.
-struct Downstream {
-    face: FaceId,
-    interest_arrival: Time,
-    retransmitted: bool,
-    interest_fields: Fields,
 }
 
 impl Node {
@@ -172,13 +163,18 @@ impl Node {
         }
         self.mark_answer(satisfying.mark, &record, packet);
         if self.extras.any(Extras::METERS) {
-            let downstream = Downstream {
+            let mut event = DataOut {
+                prefix: satisfying.prefix,
                 face: record.face,
                 interest_arrival: record.arrival,
                 retransmitted: record.was_retransmitted(),
                 interest_fields: self.pit.fields(satisfying.slot),
+                from_cache: packet.has(flags::FROM_CACHE),
+                flows: self.faces[record.face.index()].flows.count(),
+                packet,
             };
-            self.meter_answer(now, satisfying.prefix, packet, &downstream);
+            let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
+            self.meter.on_data_out(&mut event, &mut ctx);
         }
         if !self.extras.any(Extras::LOGS) {
             return self.send_off_called(now, record.face, packet);
@@ -217,8 +213,8 @@ impl Node {
         }
         let rtt = record.filter(|record| !record.resent() && !link_retransmitted).map(|record| now.since(record.sent));
         let view = self.pit.view(slot);
-        let (hops, sent, fields) = (self.fib.hops(prefix), view.sent(), view.fields());
-        let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, interest_fields: &fields };
+        let (hops, sent, interest_fields) = (self.fib.hops(prefix), view.sent(), view.fields());
+        let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, interest_fields };
         let instance = self.strategies.at(slot);
         let mut ctx = Ctx { now, rng: &mut instance.rng, trace: &mut self.trace };
         instance.strategy.on_data(&event, &mut ctx);
@@ -235,8 +231,8 @@ impl Node {
     fn mark_for(&mut self, now: Time, satisfying: Satisfying, downstream: FaceId, packet: &Packet) -> u8 {
         let Satisfying { slot, prefix, face, rtt, .. } = satisfying;
         let local = self.faces[face.index()].egress.is_local();
-        let (hops, sent, fields) = (self.fib.hops(prefix), self.pit.sent(slot), self.pit.fields(slot));
-        let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, interest_fields: &fields };
+        let (hops, sent, interest_fields) = (self.fib.hops(prefix), self.pit.sent(slot), self.pit.fields(slot));
+        let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, interest_fields };
         let instance = self.strategies.at(slot);
         let mut ctx = Ctx { now, rng: &mut instance.rng, trace: &mut self.trace };
         instance.strategy.propagate_mark(&event, downstream, &mut ctx)
@@ -245,7 +241,7 @@ impl Node {
     /// Lets the strategy write header fields of a Data.
     #[inline(never)]
     fn stamp_data(&mut self, slot: u32, prefix: PrefixId, face: FaceId, rtt: Option<Duration>, packet: &mut Packet) {
-        let (hops, sent, interest_fields) = (self.fib.hops(prefix), self.pit.sent(slot), &self.pit.fields(slot));
+        let (hops, sent, interest_fields) = (self.fib.hops(prefix), self.pit.sent(slot), self.pit.fields(slot));
         let local = self.faces[face.index()].egress.is_local();
         let mut fields = packet.fields;
         let event = DataReturn { packet, face, prefix, hops, local, rtt, sent, interest_fields };
@@ -260,23 +256,6 @@ impl Node {
             let mut ctx = Ctx { now, rng: &mut instance.rng, trace: &mut self.trace };
             instance.strategy.on_late(packet, face, prefix, &mut ctx);
         }
-    }
-
-    /// Shows the meter a Data that leaves to one downstream.
-    #[inline(never)]
-    fn meter_answer(&mut self, now: Time, prefix: PrefixId, packet: &mut Packet, downstream: &Downstream) {
-        let mut event = DataOut {
-            prefix,
-            face: downstream.face,
-            interest_arrival: downstream.interest_arrival,
-            retransmitted: downstream.retransmitted,
-            interest_fields: downstream.interest_fields,
-            from_cache: packet.has(flags::FROM_CACHE),
-            flows: self.faces[downstream.face.index()].flows.count(),
-            packet,
-        };
-        let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
-        self.meter.on_data_out(&mut event, &mut ctx);
     }
 
     /// Answers an Interest from the content store. A flow without a prefix is answered without the hooks.
@@ -305,9 +284,18 @@ impl Node {
         instance.strategy.on_data(&event, &mut ctx);
         data.mark = mark.max(instance.strategy.propagate_mark(&event, face, &mut ctx));
         if self.meters() {
-            let (interest_arrival, interest_fields) = (now, interest.fields);
-            let downstream = Downstream { face, interest_arrival, retransmitted: false, interest_fields };
-            self.meter_answer(now, prefix, &mut data, &downstream);
+            let mut event = DataOut {
+                prefix,
+                face,
+                interest_arrival: now,
+                retransmitted: false,
+                interest_fields: &interest.fields,
+                from_cache: data.has(flags::FROM_CACHE),
+                flows: self.faces[face.index()].flows.count(),
+                packet: &mut data,
+            };
+            let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
+            self.meter.on_data_out(&mut event, &mut ctx);
         }
         self.emit(now, face, &data);
     }

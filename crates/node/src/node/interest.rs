@@ -65,14 +65,14 @@ impl Node {
         }
         self.pit.reserve();
         match self.pit.find(packet.name) {
-            Ok(slot) => self.on_pending(now, face, packet, slot),
+            Ok(slot) => return self.on_pending(now, face, packet, slot),
             Err(vacant) => {
                 if self.is_dead(packet) {
                     self.nack_duplicate(now, face, packet);
                 } else if let Some(why) = self.pit.rejection(vacant, face, packet.size) {
                     self.reject_new(now, face, packet, why);
                 } else if let Some(prefix) = self.fib.prefix(packet.name.flow) {
-                    self.begin(now, face, packet, vacant, prefix);
+                    return self.begin(now, face, packet, vacant, prefix);
                 } else {
                     self.counters.no_prefix += 1;
                     self.send_nack(now, face, packet.nack(NackReason::NoRoute));
@@ -90,13 +90,13 @@ impl Node {
 
     /// An Interest that is new here.
     #[inline(always)]
-    fn begin(&mut self, now: Time, face: FaceId, packet: &Packet, vacant: Vacant, prefix: PrefixId) {
+    fn begin(&mut self, now: Time, face: FaceId, packet: &mut Packet, vacant: Vacant, prefix: PrefixId) -> Departure {
         let slot = self.pit.insert(vacant, packet, face, now);
         self.usual.pending += 1;
         if self.extras.any(Extras::SEVERAL.and(Extras::LOGS).and(Extras::COUNTS_FLOWS)) {
             self.note_pending(slot, face, packet.name);
         }
-        self.run_strategy(now, slot, prefix, face, packet, Arrival::New);
+        self.run_strategy(now, slot, prefix, face, packet, Arrival::New)
     }
 
     /// What may come before the PIT: a host takes only what is for it, shapers count, the content store may have it.
@@ -164,21 +164,22 @@ impl Node {
 
     /// An Interest for a name that is pending.
     #[inline(never)]
-    fn on_pending(&mut self, now: Time, face: FaceId, packet: &Packet, slot: u32) {
+    fn on_pending(&mut self, now: Time, face: FaceId, packet: &mut Packet, slot: u32) -> Departure {
         match self.pit.seen(slot, packet.nonce, face) {
-            Seen::New if self.dead.contains(packet.name, packet.nonce) => {
-                return self.nack_duplicate(now, face, packet);
-            }
-            Seen::New => {}
+            Seen::New if !self.dead.contains(packet.name, packet.nonce) => {}
             Seen::SameFace => {
                 self.counters.duplicates += 1;
                 self.drop(DropCause::Protocol);
-                return;
+                return Departure::NONE;
             }
-            Seen::Loop => return self.nack_duplicate(now, face, packet),
+            Seen::New | Seen::Loop => {
+                self.nack_duplicate(now, face, packet);
+                return Departure::NONE;
+            }
         }
         if let Some(why) = self.pit.rejection_to_join(slot, face, packet.size) {
-            return self.reject_new(now, face, packet, why);
+            self.reject_new(now, face, packet, why);
+            return Departure::NONE;
         }
         let retransmitted = self.pit.join(slot, packet, face, now);
         if retransmitted {
@@ -193,15 +194,16 @@ impl Node {
         if let Some(pending) = self.pit.fields_mut(slot) {
             self.layout.aggregate(pending, &packet.fields);
         }
-        let Some(prefix) = self.fib.prefix(packet.name.flow) else { return };
+        let Some(prefix) = self.fib.prefix(packet.name.flow) else { return Departure::NONE };
         if self.strategies.several() {
             self.transfer_pending(now, slot, prefix);
         }
         let arrival = if retransmitted { Arrival::Retransmission } else { Arrival::Joining };
-        self.run_strategy(now, slot, prefix, face, packet, arrival);
+        self.run_strategy(now, slot, prefix, face, packet, arrival)
     }
 
-    /// Calls the strategy and carries out its decision.
+    /// Calls the strategy and carries out its decision. The departure of the Interest, if it leaves as the only
+    /// consequence.
     #[inline(always)]
     fn run_strategy(
         &mut self,
@@ -209,24 +211,24 @@ impl Node {
         slot: u32,
         prefix: PrefixId,
         face: FaceId,
-        packet: &Packet,
+        packet: &mut Packet,
         arrival: Arrival,
-    ) {
+    ) -> Departure {
         if self.interest_marks != InterestMarks::Ignore && packet.mark > 0 {
             self.pit.add_mark(slot, packet.mark);
         }
         if arrival == Arrival::New && self.extras.any(Extras::CHEAPEST) {
             let hops = self.fib.hops(prefix);
             if let Some(&NextHop { face: hop, .. }) = hops.iter().find(|hop| hop.face != face) {
-                if let Sent::Rejected(reason) = self.send_interest(now, slot, prefix, face, hop, packet) {
+                return self.send_off_interest(now, slot, prefix, face, hop, packet).unwrap_or_else(|reason| {
                     self.choice.clear();
                     self.choice.send(hop);
                     self.carry_out(now, slot, prefix, face, packet, Some(reason));
-                }
-                return;
+                    Departure::NONE
+                });
             }
         }
-        self.ask_strategy(now, slot, prefix, face, packet, arrival);
+        self.ask_strategy(now, slot, prefix, face, packet, arrival)
     }
 
     #[inline(never)]
@@ -236,9 +238,9 @@ impl Node {
         slot: u32,
         prefix: PrefixId,
         face: FaceId,
-        packet: &Packet,
+        packet: &mut Packet,
         arrival: Arrival,
-    ) {
+    ) -> Departure {
         // Nothing is kept yet for an entry that is new.
         let (former, sent, reach) = match arrival {
             Arrival::New => (0, [].as_slice(), Duration::ZERO),
@@ -255,13 +257,14 @@ impl Node {
             self.pit.set_note(slot, note);
         }
         let rejected = match self.choice.sole() {
-            Some(hop) => match self.send_interest(now, slot, prefix, face, hop, packet) {
-                Sent::Away => return,
-                Sent::Rejected(reason) => Some(reason),
+            Some(hop) => match self.send_off_interest(now, slot, prefix, face, hop, packet) {
+                Ok(departure) => return departure,
+                Err(reason) => Some(reason),
             },
             None => None,
         };
         self.carry_out(now, slot, prefix, face, packet, rejected);
+        Departure::NONE
     }
 
     /// Carries out a decision that is more than to send the Interest, or whose only face rejected it.

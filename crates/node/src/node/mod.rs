@@ -53,7 +53,7 @@ use ndnweir_core::meter::{Meter, Report};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::registry::{AnyDiscipline, AnyMarker, AnyMeter, DisciplineParams, MarkerParams};
 use ndnweir_core::scheme::{ComponentChoice, InterestMarks, Scheme};
-use ndnweir_core::shaper::Shaper;
+use ndnweir_core::shaper::{FaceView, Shaper};
 use ndnweir_core::strategy::{ForwardingDecision, Strategy};
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_state::{State as _, Writer};
@@ -123,6 +123,8 @@ pub struct Node {
     dead: DeadNonces,
     cs: ContentStore,
     meter: AnyMeter,
+    /// When it is woken next, and after the last time; only its waking changes that.
+    meter_wake: Time,
     meter_rng: Rng,
     nonces: Rng,
     /// A time not after the earliest any shaper requests.
@@ -143,6 +145,9 @@ pub struct Node {
     /// When each face's egress must advance, by face.
     due: Vec<Time>,
     reports: Vec<Report>,
+    /// What the meter sees of faces when it is woken.
+    #[state(skip)]
+    views: Vec<FaceView>,
     #[state(skip)]
     plan: Box<Plan>,
     /// Of the tables of flows.
@@ -179,6 +184,7 @@ impl Node {
             extras: Extras::NONE,
             strategies: Strategies::new(first),
             meter,
+            meter_wake: Time::NEVER,
             meter_rng: plan.stream(streams::METER, 0),
             nonces: plan.stream(streams::NONCE, 0),
             trace: Trace::new(config.trace),
@@ -198,6 +204,7 @@ impl Node {
             shaper_wake: Time::NEVER,
             woken: Time::ZERO,
             reports: Vec::new(),
+            views: Vec::new(),
             plan: Box::new(plan),
             flow_hash: NumberHash::default(),
         };
@@ -225,6 +232,7 @@ impl Node {
 
     /// After a change of the shapers or of the meter.
     fn note_counting(&mut self) {
+        self.note_meter_wake();
         let counts = self.shapes() || (self.meters() && self.meter.counts_flows());
         self.extras.set(Extras::COUNTS_FLOWS, counts);
     }

@@ -77,6 +77,6 @@ impl Node {
     /// downstream, as NACKs carry none.
     fn restored(&self, nack: &Packet, slot: u32) -> Packet {
         let lifetime_ms = self.pit.lifetime_ms(slot, 0);
-        Packet { kind: Kind::Interest, mark: 0, fields: self.pit.fields(slot), lifetime_ms, ..*nack }
+        Packet { kind: Kind::Interest, mark: 0, fields: *self.pit.fields(slot), lifetime_ms, ..*nack }
     }
 }

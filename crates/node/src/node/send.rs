@@ -44,31 +44,75 @@ impl Node {
         face: FaceId,
         packet: &Packet,
     ) -> Sent {
-        let Some(out) = self.faces.get(face.index()) else { return Sent::Rejected(NackReason::NoRoute) };
+        let stays = self.keep_interest(now, slot, prefix, in_face, face, packet);
+        stays.unwrap_or_else(|| {
+            self.emit_interest(now, slot, prefix, face, packet);
+            Sent::Away
+        })
+    }
+
+    /// [`Node::send_interest`] of the only copy: the departure of one that leaves, as it is then.
+    #[inline(always)]
+    pub(super) fn send_off_interest(
+        &mut self,
+        now: Time,
+        slot: u32,
+        prefix: PrefixId,
+        in_face: FaceId,
+        face: FaceId,
+        packet: &mut Packet,
+    ) -> Result<Departure, NackReason> {
+        match self.keep_interest(now, slot, prefix, in_face, face, packet) {
+            Some(Sent::Away) => return Ok(Departure::NONE),
+            Some(Sent::Rejected(reason)) => return Err(reason),
+            None => {}
+        }
+        self.record_sent(now, slot, face, packet);
+        if self.meters() {
+            self.show_interest(now, prefix, face, packet);
+        }
+        if !self.extras.any(Extras::LOGS) {
+            return Ok(self.send_off_called(now, face, packet));
+        }
+        self.emit(now, face, packet);
+        Ok(Departure::NONE)
+    }
+
+    /// What becomes of a copy of a pending Interest that does not leave now; none if it does.
+    #[inline(always)]
+    fn keep_interest(
+        &mut self,
+        now: Time,
+        slot: u32,
+        prefix: PrefixId,
+        in_face: FaceId,
+        face: FaceId,
+        packet: &Packet,
+    ) -> Option<Sent> {
+        let Some(out) = self.faces.get(face.index()) else { return Some(Sent::Rejected(NackReason::NoRoute)) };
         if face == in_face {
-            return Sent::Rejected(NackReason::NoRoute);
+            return Some(Sent::Rejected(NackReason::NoRoute));
         }
         if packet.hop_limit == 0 && !out.egress.is_local() {
             self.drop(DropCause::Protocol);
-            return Sent::Away;
+            return Some(Sent::Away);
         }
         if self.shapes() && self.strategies.shapes(slot) {
             match self.admit(now, prefix, in_face, face, packet) {
                 Admission::Pass => {}
                 Admission::Hold => {
                     self.out.held(packet.tag);
-                    return Sent::Away;
+                    return Some(Sent::Away);
                 }
                 Admission::Reject(reason) => {
                     let instance = self.strategies.at(slot);
                     let mut ctx = Ctx { now, rng: &mut instance.rng, trace: &mut self.trace };
                     instance.strategy.on_rejection(packet, prefix, face, &mut ctx);
-                    return Sent::Rejected(reason);
+                    return Some(Sent::Rejected(reason));
                 }
             }
         }
-        self.emit_interest(now, slot, prefix, face, packet);
-        Sent::Away
+        None
     }
 
     fn admit(&mut self, now: Time, prefix: PrefixId, in_face: FaceId, face: FaceId, packet: &Packet) -> Admission {
@@ -118,9 +162,7 @@ impl Node {
 
     #[inline(always)]
     fn emit_interest(&mut self, now: Time, slot: u32, prefix: PrefixId, face: FaceId, packet: &Packet) {
-        if let Some(nonce) = self.pit.record_sent(slot, face, packet, now) {
-            self.remember_dead(packet.name, nonce);
-        }
+        self.record_sent(now, slot, face, packet);
         if self.meters() {
             self.emit_metered(now, prefix, face, packet);
         } else {
@@ -128,14 +170,28 @@ impl Node {
         }
     }
 
+    /// Notes that an Interest leaves by `face`.
+    #[inline(always)]
+    fn record_sent(&mut self, now: Time, slot: u32, face: FaceId, packet: &Packet) {
+        if let Some(nonce) = self.pit.record_sent(slot, face, packet, now) {
+            self.remember_dead(packet.name, nonce);
+        }
+    }
+
     /// Sends an Interest through the meter.
     #[inline(never)]
     fn emit_metered(&mut self, now: Time, prefix: PrefixId, face: FaceId, packet: &Packet) {
         let mut packet = *packet;
-        let mut event = InterestOut { packet: &mut packet, prefix, face };
+        self.show_interest(now, prefix, face, &mut packet);
+        self.emit(now, face, &packet);
+    }
+
+    /// Shows the meter an Interest that leaves.
+    #[inline(always)]
+    fn show_interest(&mut self, now: Time, prefix: PrefixId, face: FaceId, packet: &mut Packet) {
+        let mut event = InterestOut { packet, prefix, face };
         let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
         self.meter.on_interest_out(&mut event, &mut ctx);
-        self.emit(now, face, &packet);
     }
 
     /// Sends what is pending for a prefix to a next hop that is new, if its strategy does so and a downstream other
@@ -155,7 +211,7 @@ impl Node {
             let Some(i) = (0..self.pit.ins(slot)).find(waits) else { continue };
             let (record, _) = self.pit.downstream(slot, i);
             let lifetime_ms = self.pit.lifetime_ms(slot, i);
-            let (nonce, size, fields) = (record.nonce, record.size(), self.pit.fields(slot));
+            let (nonce, size, fields) = (record.nonce, record.size(), *self.pit.fields(slot));
             let tag = self.out.tag_of_rebuilt(0);
             let fresh = Packet { hop_limit: Packet::HOP_LIMIT, tag, ..Packet::default() };
             let packet = Packet { name, nonce, size, lifetime_ms, fields, ..fresh };

@@ -18,17 +18,30 @@ impl Node {
     }
 
     /// When components want to be woken.
-    #[inline(never)]
+    #[inline(always)]
     fn next_wake(&self) -> Time {
+        let others = self.extras.any(Extras::WAKES.and(Extras::SHAPES));
+        if others { self.meter_wake.min(self.next_wake_of_others()) } else { self.meter_wake }
+    }
+
+    /// When strategies and shapers do.
+    #[inline(never)]
+    fn next_wake_of_others(&self) -> Time {
         let mut components = if self.extras.any(Extras::WAKES) { self.strategies.next_wake() } else { Time::NEVER };
         if self.shapes() {
             components = components.min(self.shaper_wake);
         }
-        if self.meters() {
-            components = components.min(self.meter.next_wake());
-        }
-        // A component that requests the same instant repeatedly must not stop time.
-        components.max(self.woken + Duration::from_nanos(1))
+        components.max(self.first_wake())
+    }
+
+    /// A component that requests the same instant repeatedly must not stop time.
+    fn first_wake(&self) -> Time {
+        self.woken + Duration::from_nanos(1)
+    }
+
+    /// After the meter was woken or replaced.
+    pub(super) fn note_meter_wake(&mut self) {
+        self.meter_wake = if self.meters() { self.meter.next_wake().max(self.first_wake()) } else { Time::NEVER };
     }
 
     /// Whether the tables that were read of a kept state are such as a node has: with others it might never return.
@@ -61,11 +74,15 @@ impl Node {
 
     fn wake_components(&mut self, now: Time) {
         self.woken = self.woken.max(now);
-        if self.meters() && self.meter.next_wake() <= now {
-            let views: Vec<FaceView> = (0..self.faces.len()).map(|i| self.view(now, FaceId(i as u16))).collect();
+        if self.meter_wake <= now {
+            let mut views = std::mem::take(&mut self.views);
+            views.clear();
+            views.extend((0..self.faces.len()).map(|i| self.view(now, FaceId(i as u16))));
             let mut ctx = Ctx { now, rng: &mut self.meter_rng, trace: &mut self.trace };
             self.meter.on_period(&views, &mut self.reports, &mut ctx);
+            self.views = views;
             self.reports.truncate(MAX_REPORTS);
+            self.note_meter_wake();
         }
         if self.shapes() && self.shaper_wake <= now {
             for (i, face) in self.faces.iter().enumerate() {

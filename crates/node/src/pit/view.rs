@@ -50,7 +50,7 @@ impl<'a> View<'a> {
 
     /// The pending Interest's header fields.
     #[inline(always)]
-    pub(crate) fn fields(self) -> Fields {
+    pub(crate) fn fields(self) -> &'a Fields {
         self.pit.fields(self.slot)
     }
 }

@@ -58,7 +58,7 @@ impl Node {
             face,
             interest_arrival,
             retransmitted,
-            interest_fields,
+            interest_fields: &interest_fields,
             from_cache,
             flows: 1,
         };

@@ -60,7 +60,7 @@ impl Bench {
             face: FaceId(0),
             interest_arrival: Time::ZERO,
             retransmitted: false,
-            interest_fields,
+            interest_fields: &interest_fields,
             from_cache: false,
             flows,
         };

@@ -3,6 +3,7 @@
 use crate::ids::FlowId;
 
 const WORDS: usize = 4;
+/// As many as [`Place`] tells apart.
 const PLACES: f64 = (64 * WORDS) as f64;
 
 /// Counts distinct flows of late by linear counting (K.-Y. Whang, B. T. Vander-Zanden, H. M. Taylor, "A linear-time
@@ -18,29 +19,37 @@ pub(super) struct FlowSet {
 
 impl FlowSet {
     /// A packet of a flow passes; whether the flow was not seen of late.
-    pub(super) fn saw(&mut self, flow: FlowId) -> bool {
-        let (word, bit) = place(flow);
-        let is_new = (self.now[word] | self.before[word]) & bit == 0;
-        self.now[word] |= bit;
+    #[inline(always)]
+    pub(super) fn saw(&mut self, flow: Place) -> bool {
+        let is_new = !self.has(flow);
+        self.now[flow.word()] |= flow.bit();
         is_new
     }
 
     /// Whether a packet of the flow passed of late.
-    pub(super) fn has(&self, flow: FlowId) -> bool {
-        let (word, bit) = place(flow);
-        (self.now[word] | self.before[word]) & bit != 0
+    #[inline(always)]
+    pub(super) fn has(&self, flow: Place) -> bool {
+        (self.now[flow.word()] | self.before[flow.word()]) & flow.bit() != 0
+    }
+
+    /// Whether this or another set has the flow.
+    #[inline(always)]
+    pub(super) fn or_other_has(&self, other: &FlowSet, flow: Place) -> bool {
+        let word = flow.word();
+        (self.now[word] | self.before[word] | other.now[word] | other.before[word]) & flow.bit() != 0
     }
 
     /// Forgets a flow; whether it was there.
-    pub(super) fn take(&mut self, flow: FlowId) -> bool {
-        // Most are not.
-        if !self.has(flow) {
-            return false;
-        }
-        let (word, bit) = place(flow);
-        self.now[word] &= !bit;
-        self.before[word] &= !bit;
-        true
+    pub(super) fn take(&mut self, flow: Place) -> bool {
+        let was_there = self.has(flow);
+        self.now[flow.word()] &= !flow.bit();
+        self.before[flow.word()] &= !flow.bit();
+        was_there
+    }
+
+    /// Whether no flow was seen of late.
+    pub(super) fn is_empty(&self) -> bool {
+        self.now.iter().chain(&self.before).all(|word| *word == 0)
     }
 
     /// `elapsed` s have passed; flows count for one to two times `window` s after their last packet.
@@ -68,10 +77,23 @@ impl FlowSet {
     }
 }
 
-/// A flow's word and its bit.
-fn place(flow: FlowId) -> (usize, u64) {
-    let place = flow.0 as usize % (64 * WORDS);
-    (place / 64, 1 << (place % 64))
+/// A flow's place in every set.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place(pub(super) u8);
+
+impl Place {
+    #[inline(always)]
+    pub(super) fn of(flow: FlowId) -> Place {
+        Place(flow.0 as u8)
+    }
+
+    fn word(self) -> usize {
+        usize::from(self.0) / 64
+    }
+
+    fn bit(self) -> u64 {
+        1 << (self.0 % 64)
+    }
 }
 
 #[cfg(test)]
@@ -83,22 +105,22 @@ mod tests {
     fn flows_count_once_until_the_window_has_passed_twice() {
         let mut set = FlowSet::default();
         for flow in [7, 7, 8, 200, 7] {
-            set.saw(FlowId(flow));
+            set.saw(Place(flow));
         }
         set.pass(0.1, 0.1);
-        set.saw(FlowId(9));
+        set.saw(Place::of(FlowId(256 + 9)));
         assert_eq!(set.count(), 4.0);
         set.pass(0.1, 0.1);
         assert_eq!(set.count(), 1.0);
         set.pass(0.1, 0.1);
         assert_eq!(set.count(), 0.0);
-        set.saw(FlowId(3));
-        assert!(set.take(FlowId(3)) && !set.take(FlowId(3)) && set.count() == 0.0);
-        (0..192).for_each(|flow| _ = set.saw(FlowId(flow)));
+        set.saw(Place(3));
+        assert!(set.take(Place(3)) && !set.take(Place(3)) && set.count() == 0.0);
+        (0..192).for_each(|flow| _ = set.saw(Place(flow)));
         assert!((set.count() - 354.9).abs() < 0.1);
-        (0..255).for_each(|flow| _ = set.saw(FlowId(flow)));
+        (0..255).for_each(|flow| _ = set.saw(Place(flow)));
         assert!((set.count() - 1419.6).abs() < 0.1);
-        assert!(!set.saw(FlowId(256)) && set.saw(FlowId(255)));
+        assert!(!set.saw(Place::of(FlowId(256))) && set.saw(Place(255)));
         assert_eq!(set.count(), f64::MAX);
     }
 }

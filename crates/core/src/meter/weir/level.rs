@@ -3,10 +3,11 @@
 mod counting;
 
 use super::Params;
-use super::flow_set::FlowSet;
+use super::flow_set::{FlowSet, Place};
 use super::parts::Parts;
 use crate::ids::FlowId;
 use crate::shared::explicit::NO_PACE;
+use crate::shared::number::{greater, lesser};
 pub(super) use counting::Said;
 
 /// Seconds of a round trip before one is known.
@@ -196,18 +197,26 @@ impl Level {
     fn unstated(&self) -> f64 {
         let by_load = self.others / self.level;
         // What the hooks do not see is one flow at least, so that less need not be compared with how many there are.
-        if by_load <= 1.0 { by_load } else { by_load.min(self.unstated.count().max(1.0)) }
+        if by_load <= 1.0 { by_load } else { lesser(by_load, greater(self.unstated.count(), 1.0)) }
     }
 
     /// What a flow of this pace may have in all: its part when all are equal, or what fills the link when all grow as it
     /// does, up to the level.
     pub(super) fn grant(&mut self, flow: FlowId, pace: f64, rtt: f64, capacity: f64, params: &Params) -> f64 {
-        if pace <= NO_PACE && self.newcomers.saw(flow) {
+        if pace <= NO_PACE {
+            self.begins(flow);
+        }
+        lesser(self.level, self.reach(pace, rtt, capacity, params))
+    }
+
+    /// A packet of a flow that has no pace yet passes.
+    #[inline(never)]
+    fn begins(&mut self, flow: FlowId) {
+        if self.newcomers.saw(Place::of(flow)) {
             self.new += 1.0;
             // Those who are here hear of it in time: what they send on it comes no earlier than the newcomer's.
-            self.level = self.level.min(self.wanted());
+            self.level = lesser(self.level, self.wanted());
         }
-        self.level.min(self.reach(pace, rtt, capacity, params))
     }
 
     /// Bits of this slot so far that the hooks have seen.
@@ -227,12 +236,12 @@ impl Level {
 
     /// Flows that this link holds.
     fn held(&self) -> f64 {
-        (self.bound + self.unstated() + self.new).max(1.0 / MOST)
+        greater(self.bound + self.unstated() + self.new, 1.0 / MOST)
     }
 
     /// The level as flows may follow it whose own pace and round trip are not known.
     pub(super) fn told(&self) -> f64 {
-        self.level.min(self.most)
+        lesser(self.level, self.most)
     }
 
     /// What flows of this pace and round trip may have: their equal part as if all of it passed here, or what fills the
@@ -241,18 +250,19 @@ impl Level {
     fn reach(&self, pace: f64, rtt: f64, capacity: f64, params: &Params) -> f64 {
         let target = params.utilization * capacity;
         let flows = self.flows + self.unstated() + self.new;
-        let equal = target / flows.max(1.0 / MOST);
+        let equal = target / greater(flows, 1.0 / MOST);
+        let least = lesser(equal, target);
         if self.squeeze < 1.0 {
-            return self.squeeze * equal.min(target).max(pace);
+            return self.squeeze * greater(least, pace);
         }
-        let rtt = rtt.clamp(LEAST_TIME, LONGEST_RTT);
+        let rtt = lesser(greater(rtt, LEAST_TIME), LONGEST_RTT);
         let step = params.growth * rtt / (rtt + self.kept_time(capacity, params));
-        let load = self.load.max(self.recent);
-        let free = (target / load.max(target / MOST) - 1.0).min(MOST_FREE);
+        let load = greater(self.load, self.recent);
+        let free = lesser(target / greater(load, target / MOST) - 1.0, MOST_FREE);
         // Who has less than an equal part grows on a full link too, and is not slowed by others.
-        let (full, least) = if pace < equal { (FULL * target, 0.0) } else { (target, free) };
-        let free = free.max(if load < full { params.catch_up } else { least });
-        equal.min(target).max(pace * (1.0 + step * free))
+        let (full, at_least) = if pace < equal { (FULL * target, 0.0) } else { (target, free) };
+        let free = greater(free, if load < full { params.catch_up } else { at_least });
+        greater(least, pace * (1.0 + step * free))
     }
 
     /// The part of the paces of all that the link carries, where more has come for some time and waits, or where what came
@@ -262,21 +272,21 @@ impl Level {
         self.dropped = self.dropped.max(dropped);
         let long = if waiting > SOME_WAIT { self.load } else { 0.0 };
         let short = if self.dropping > 0 { self.recent } else { 0.0 };
-        let load = long.max(short) * self.stated_part();
+        let load = greater(long, short) * self.stated_part();
         let room = target - self.unstated() * self.level;
-        if load > FULL * room { (room / load).max(LEAST_SQUEEZE) } else { 1.0 }
+        if load > FULL * room { greater(room / load, LEAST_SQUEEZE) } else { 1.0 }
     }
 
     /// [`Level::lift`] after `reactions` more of a load that is not all that is free, or more.
     fn lifted(&self, reactions: f64, target: f64, params: &Params) -> f64 {
-        let most = 1.0 + MOST_LIFT * (params.smoothing.secs() / self.own_time()).min(1.0);
+        let most = 1.0 + MOST_LIFT * lesser(params.smoothing.secs() / self.own_time(), 1.0);
         let spare = (self.free - self.load) / target;
-        (self.lift + reactions / LIFT_REACTIONS * spare).clamp(1.0, most)
+        lesser(greater(self.lift + reactions / LIFT_REACTIONS * spare, 1.0), most)
     }
 
     /// The part of the load whose packets state a pace.
     fn stated_part(&self) -> f64 {
-        1.0 - (self.others / self.load.max(1.0)).min(1.0)
+        1.0 - lesser(self.others / greater(self.load, 1.0), 1.0)
     }
 
     /// [`Level::time`], which only the end of a slot and the level change.
@@ -289,15 +299,15 @@ impl Level {
 
     /// The time constant of what is counted, in s.
     fn time(&self, capacity: f64, params: &Params) -> f64 {
-        let few = FEW_BITS.min(FEW_PACKETS * self.size);
+        let few = lesser(FEW_BITS, FEW_PACKETS * self.size);
         let smoothing = if self.age < YOUNG { SLOTS_WHILE_YOUNG * params.slot.secs() } else { params.smoothing.secs() };
-        let least = smoothing.max(few / capacity).max(self.own_time());
-        least.max(self.rtt * params.round_trips).max(LEAST_TIME)
+        let least = greater(greater(smoothing, few / capacity), self.own_time());
+        greater(greater(least, self.rtt * params.round_trips), LEAST_TIME)
     }
 
     /// How long a flow at the level takes for some Data, in s.
     fn own_time(&self) -> f64 {
-        (FEW_BITS_OF_FLOW / self.level).min(LONGEST_TIME)
+        lesser(FEW_BITS_OF_FLOW / self.level, LONGEST_TIME)
     }
 
     /// Ends a slot of `elapsed` s.
@@ -315,57 +325,58 @@ impl Level {
         let all = offered.saturating_sub(self.offered) as f64;
         self.offered = offered;
         // What the hooks do not see: framing, NACKs, other traffic.
-        slot.others += (all - slot.bits).max(0.0);
+        slot.others += greater(all - slot.bits, 0.0);
         if slot.timed > 0.0 {
             self.is_timed = true;
-            let gain = (elapsed / self.rtt).min(1.0);
+            let gain = lesser(elapsed / self.rtt, 1.0);
             self.rtt += gain * (slot.times / slot.timed - self.rtt);
         }
         if slot.bits > 0.0 {
-            self.sized = (self.sized + slot.bits).min(FEW_BITS);
-            let gain = (slot.bits / self.sized).min(1.0);
+            self.sized = lesser(self.sized + slot.bits, FEW_BITS);
+            let gain = lesser(slot.bits / self.sized, 1.0);
             self.size += gain * (slot.squares / slot.bits - self.size);
         }
         let most = self.stated.count();
-        self.age = if most + self.newcomers.count() > 0.0 { self.age + elapsed } else { 0.0 };
+        self.age = if most > 0.0 || !self.newcomers.is_empty() { self.age + elapsed } else { 0.0 };
         let time = self.time(capacity, params);
         // What a newcomer sends is counted a round trip later, and then within a time constant.
-        let unseen = 2.0 * if self.is_timed { time } else { time.max(FARTHEST) };
-        self.new *= 1.0 - (elapsed / unseen).min(1.0);
-        let gain = (elapsed / time).min(1.0);
+        let unseen = 2.0 * if self.is_timed { time } else { greater(time, FARTHEST) };
+        self.new *= 1.0 - lesser(elapsed / unseen, 1.0);
+        let gain = lesser(elapsed / time, 1.0);
         self.period = time;
         self.parts.fade(gain);
-        self.highest = (self.highest * (1.0 - (elapsed / FORGET).min(1.0))).max(slot.highest);
+        self.highest = greater(self.highest * (1.0 - lesser(elapsed / FORGET, 1.0)), slot.highest);
         self.load += gain * (all / elapsed - self.load);
         self.recent += RECENT * (all / elapsed - self.recent);
         self.flows += gain * (slot.flows / elapsed - self.flows);
         self.bound += gain * (slot.bound / elapsed - self.bound);
         self.others += gain * (slot.others / elapsed - self.others);
-        (self.flows, self.bound) = (self.flows.min(most), self.bound.min(most));
-        let silent = (SILENT_BITS / self.level).max(SILENT_ROUND_TRIPS * self.rtt).min(SILENT.max(4.0 * time));
-        let silent = silent.max(SILENT_SLOTS * elapsed);
+        (self.flows, self.bound) = (lesser(self.flows, most), lesser(self.bound, most));
+        let silent = greater(SILENT_BITS / self.level, SILENT_ROUND_TRIPS * self.rtt);
+        let silent = greater(lesser(silent, greater(SILENT, 4.0 * time)), SILENT_SLOTS * elapsed);
         self.stated.pass(elapsed, silent);
         self.ending.pass(elapsed, silent);
         self.unstated.pass(elapsed, time);
         self.newcomers.pass(elapsed, unseen);
         // Within so many s flows hear of it and follow.
-        let reaction = self.rtt.max(elapsed).max(params.smoothing.secs()).max(self.own_time());
+        let reaction = greater(greater(greater(self.rtt, elapsed), params.smoothing.secs()), self.own_time());
         // Others wait in queues of their own.
         let own = waiting * self.stated_part();
         let target = params.utilization * capacity;
-        self.free = (target - params.drain * own / reaction).max(capacity * params.least);
+        self.free = greater(target - params.drain * own / reaction, capacity * params.least);
         let is_bare = self.age < YOUNG || self.dropping > 0;
         self.lift = if is_bare { 1.0 } else { self.lifted(elapsed / reaction, target, params) };
         // What is counted is smooth already: only a rise, which flows have yet to follow, takes its time.
-        let change = (self.lift * self.wanted() / self.level - 1.0).min(1.0);
-        let change = if change > 0.0 { change * gain.min(0.5) } else { change };
+        let change = lesser(self.lift * self.wanted() / self.level - 1.0, 1.0);
+        let change = if change > 0.0 { change * lesser(gain, 0.5) } else { change };
         self.squeeze = self.squeezed(target, waiting, dropped);
         self.most = self.reach(self.highest, self.rtt, capacity, params);
-        self.level = (self.level * (1.0 + change)).clamp(params.least * capacity / MOST, MOST * capacity);
+        let level = greater(self.level * (1.0 + change), params.least * capacity / MOST);
+        self.level = lesser(level, MOST * capacity);
         let overloaded = self.load > target || (self.recent > target && waiting > SOME_WAIT);
         if overloaded {
             // The level of a link that was free rose without bound.
-            self.level = self.level.min(self.most);
+            self.level = lesser(self.level, self.most);
         }
         self.kept_time = Some((self.level, self.time(capacity, params)));
     }

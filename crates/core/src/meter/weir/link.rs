@@ -4,6 +4,7 @@ use super::super::paqm::{Constants, PaqmCodel, Spacing, State};
 use super::Params;
 use super::level::Level;
 use crate::shaper::FaceView;
+use crate::shared::number::{greater, lesser};
 use crate::shared::weir::{Losses, NOISE, OUTAGE};
 use crate::units::{Duration, Time};
 
@@ -83,6 +84,7 @@ impl Link {
     }
 
     /// Whether its level holds.
+    #[inline(always)]
     pub(super) fn is_trusted(&self) -> bool {
         self.distrusted <= 0.0
     }
@@ -94,11 +96,13 @@ impl Link {
     }
 
     /// An Interest leaves.
+    #[inline(always)]
     pub(super) fn asked(&mut self, now: Time) {
         self.unanswered.get_or_insert(now);
     }
 
     /// A Data came for an Interest that this link took, which was sent again or not.
+    #[inline(always)]
     pub(super) fn answered(&mut self, retransmitted: bool, now: Time) {
         if self.unanswered.take().is_some_and(|asked| now.since(asked) >= OUTAGE) {
             (self.resumed, self.lost) = (Some(now), Losses::default());
@@ -124,12 +128,13 @@ impl Link {
     }
 
     /// How long a packet waits that joins now, `since` the last slot ended.
+    #[inline(always)]
     pub(super) fn wait(&self, since: Duration) -> Duration {
         let waiting = self.waiting + self.level.passed() - self.capacity * since.secs();
         if waiting <= 0.0 {
             return Duration::ZERO;
         }
-        Duration::from_secs_f64((waiting / self.capacity).clamp(0.0, LONGEST_WAIT))
+        Duration::from_secs_f64(lesser(waiting / self.capacity, LONGEST_WAIT))
     }
 
     /// Ends a slot of `elapsed` s.
@@ -154,8 +159,8 @@ impl Link {
         let is_slower = self.owed > JITTER * stated;
         let (now, time) = if is_slower { (served, SERVICE) } else { (stated, RECOVERY) };
         self.distrusted = if is_slower { DISTRUST } else { (self.distrusted - elapsed).max(0.0) };
-        self.served += (elapsed / time).min(1.0) * (now - self.served);
-        self.capacity = self.served.clamp(stated * LEAST_SERVICE, stated);
+        self.served += lesser(elapsed / time, 1.0) * (now - self.served);
+        self.capacity = lesser(greater(self.served, stated * LEAST_SERVICE), stated);
         self.backlogged = is_backlogged;
     }
 }
@@ -176,6 +181,15 @@ pub(super) enum Egress {
 impl Egress {
     /// Ends a slot of `elapsed` s.
     pub(super) fn update(&mut self, view: &FaceView, elapsed: f64, params: &Params) {
+        // As a rule nothing is new but what passed.
+        if let (Egress::Known(link), Some(rate), false) = (&mut *self, view.rate, view.local)
+            && rate.bps() > 0
+        {
+            if elapsed > 0.0 {
+                link.update(rate.bps() as f64, view, elapsed, params);
+            }
+            return;
+        }
         let stated = match view.rate.filter(|rate| rate.bps() > 0) {
             _ if view.local => return *self = Egress::Local,
             None if view.open => OPEN_CAPACITY,
@@ -203,33 +217,6 @@ impl Egress {
         match self {
             Egress::Known(link) => Some(link),
             _ => None,
-        }
-    }
-
-    /// The link whose flows are counted.
-    pub(super) fn counted(&mut self) -> Option<&mut Link> {
-        match self {
-            Egress::Known(link) | Egress::Open(link) => Some(link),
-            _ => None,
-        }
-    }
-
-    /// Whether no queue has stood on it yet.
-    pub(super) fn is_open(&self) -> bool {
-        matches!(self, Egress::Open(_))
-    }
-
-    /// Whether what waits below it is to be seen by its delay, as no level tells of it.
-    pub(super) fn is_measured(&self) -> bool {
-        self.is_open() || self.is_unknown()
-    }
-
-    /// Whether it has no level that holds.
-    pub(super) fn is_unknown(&self) -> bool {
-        match self {
-            Egress::Local | Egress::Open(_) => false,
-            Egress::Unknown => true,
-            Egress::Known(link) => !link.is_trusted(),
         }
     }
 }

@@ -1,8 +1,6 @@
 //! What flows add to what a link counts, each by itself, in a table of bounded size.
 
-use crate::ids::FlowId;
-
-const PLACES: u32 = 256;
+use super::flow_set::Place;
 
 /// A flow's part of the flows of a link: of all, and of those that the link holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, ndnweir_state::Value)]
@@ -28,24 +26,29 @@ pub(super) const ENTRY: usize = size_of::<Entry>();
 
 impl Parts {
     /// A flow adds this.
-    pub(super) fn add(&mut self, flow: FlowId, flows: f64, bound: f64) {
-        let place = place(flow);
-        let index = self.find(place).unwrap_or_else(|index| {
-            self.0.insert(index, Entry { place, part: Part::default() });
-            index
-        });
-        let part = &mut self.0[index].part;
+    pub(super) fn add(&mut self, flow: Place, flows: f64, bound: f64) {
+        let Some(Entry { part, .. }) = self.find(flow).ok().and_then(|index| self.0.get_mut(index)) else {
+            return self.begin(flow, flows, bound);
+        };
         part.flows += flows;
         part.bound += bound;
     }
 
+    /// The same, of one that has added nothing of late.
+    #[inline(never)]
+    fn begin(&mut self, flow: Place, flows: f64, bound: f64) {
+        let index = self.find(flow).unwrap_or_else(|index| index);
+        self.0.insert(index, Entry { place: flow.0, part: Part { flows, bound } });
+    }
+
     /// What a flow has added of late, and no more than a whole flow.
-    pub(super) fn of(&self, flow: FlowId) -> Part {
-        let Part { flows, bound } = self.find(place(flow)).map(|index| self.0[index].part).unwrap_or_default();
+    pub(super) fn of(&self, flow: Place) -> Part {
+        let Part { flows, bound } = self.find(flow).map(|index| self.0[index].part).unwrap_or_default();
         Part { flows: flows.min(1.0), bound: bound.min(1.0) }
     }
 
-    fn find(&self, place: u8) -> Result<usize, usize> {
+    #[inline(always)]
+    fn find(&self, Place(place): Place) -> Result<usize, usize> {
         self.0.binary_search_by_key(&place, |entry| entry.place)
     }
 
@@ -69,37 +72,38 @@ const LOST: f64 = 1e-30;
 /// Fewer flows than these are none.
 const NOTHING: f64 = 1e-9;
 
-fn place(flow: FlowId) -> u8 {
-    (flow.0 % PLACES) as u8
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::FlowId;
+
+    fn of(flow: u32) -> Place {
+        Place::of(FlowId(flow))
+    }
 
     // Half of each is left: 0.3 + 0.2 and 0.1 of flow 5, and of flow 261, which shares its place; 0.4 of flow 3.
     #[test]
     fn what_flows_add_fades_and_takes_no_room_then() {
         let mut parts = Parts::default();
         for (flow, flows, bound) in [(5, 0.6, 0.2), (3, 0.8, 0.0), (261, 0.4, 0.0)] {
-            parts.add(FlowId(flow), flows, bound);
+            parts.add(of(flow), flows, bound);
         }
         parts.fade(0.5);
-        assert_eq!(parts.of(FlowId(5)), Part { flows: 0.5, bound: 0.1 });
-        assert_eq!(parts.of(FlowId(261)), parts.of(FlowId(5)));
-        assert_eq!(parts.of(FlowId(3)), Part { flows: 0.4, bound: 0.0 });
-        assert_eq!(parts.of(FlowId(4)), Part::default());
+        assert_eq!(parts.of(of(5)), Part { flows: 0.5, bound: 0.1 });
+        assert_eq!(parts.of(of(261)), parts.of(of(5)));
+        assert_eq!(parts.of(of(3)), Part { flows: 0.4, bound: 0.0 });
+        assert_eq!(parts.of(of(4)), Part::default());
         (0..90).for_each(|_| {
             parts.fade(0.5);
-            parts.add(FlowId(9), 0.5, 0.5);
+            parts.add(of(9), 0.5, 0.5);
         });
-        assert_eq!((parts.0.len(), parts.of(FlowId(9)).flows), (3, 1.0));
+        assert_eq!((parts.0.len(), parts.of(of(9)).flows), (3, 1.0));
         (0..20).for_each(|_| {
             parts.fade(0.5);
-            parts.add(FlowId(9), 0.5, 0.5);
+            parts.add(of(9), 0.5, 0.5);
         });
         assert_eq!(parts.0.len(), 1);
-        (0..1000).for_each(|flow| parts.add(FlowId(flow), 0.1, 0.1));
+        (0..1000).for_each(|flow| parts.add(of(flow), 0.1, 0.1));
         assert_eq!(parts.0.len(), 256, "and no more than a table of places ever");
         (0..40).for_each(|_| parts.fade(0.5));
         assert!(parts.0.is_empty());

@@ -148,7 +148,7 @@ fn leaves(bench: &mut Bench, from: u64, to: u64, sent: &mut u64, part: f64, wait
             face: LINK,
             interest_arrival: now,
             retransmitted: false,
-            interest_fields: told,
+            interest_fields: &told,
             from_cache: false,
             flows: 1,
         };
@@ -200,7 +200,7 @@ fn losses_and_delay_beyond_a_neighbour_without_levels_leave_the_link_as_it_is() 
     for at in 100..3100 {
         bench.repeated(LINK, at, if at < 600 { 10 } else { 40 }, 0, at % 5 == 0);
     }
-    assert!(!bench.meter.links[LINK.index()].is_unknown());
+    assert!(bench.meter.links[LINK.index()].known().is_some_and(|link| link.is_trusted()));
 }
 
 // Two flows of 4 Mbit/s on a link that is open: what they may have is not told, but they are counted. Once the link is known
@@ -225,7 +225,7 @@ fn flows_of_a_link_whose_rate_is_learned_are_counted_before_it_is_known() {
                 packet: &mut packet,
                 prefix: PrefixId(0),
                 face: LINK,
-                interest_fields,
+                interest_fields: &interest_fields,
                 from_cache: false,
                 interest_arrival: now,
                 retransmitted: false,

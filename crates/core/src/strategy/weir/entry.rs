@@ -1,8 +1,8 @@
 //! The next hops of a prefix: whose turn it is, what they tell, and how their shares move.
 
-use super::super::{ForwardingDecision, OutRecord};
+use super::super::OutRecord;
 use super::Params;
-use super::hop::{GONE, Hop};
+use super::hop::{GONE, Hop, Turn};
 use super::swing::Swings;
 use crate::fields::Fields;
 use crate::ids::FaceId;
@@ -12,8 +12,6 @@ use crate::units::{Duration, Time};
 
 /// The part of the shares whose lowest level bounds what others count as.
 const SOME: f64 = 0.1;
-/// No next hop falls behind or gets ahead by more turns.
-const MOST_CREDIT: f64 = 2.0;
 /// The least share of a path whose level is low, over that of others.
 const LEAST_PROBES: f64 = 0.05;
 /// Shares are positive, so that they have a sum.
@@ -47,25 +45,6 @@ fn counted(least: f64, soft: f64, breadth: f64) -> f64 {
     if soft > least { least * (soft / least).min(MOST_SOFT).sqrt().sqrt() } else { least - breadth * (least - soft) }
 }
 
-/// A next hop that is to be asked.
-pub(super) struct Turn {
-    pub(super) face: FaceId,
-    /// Whether it was not asked before. The Interest then states no pace, so that the Data brings what a newcomer may have
-    /// there in all. To a pace that comes for the first time the level of a link says nothing: it has none for so little.
-    pub(super) is_first: bool,
-    /// The next hop that gets a copy.
-    pub(super) copy: Option<FaceId>,
-}
-
-impl Turn {
-    pub(super) fn send(&self, choice: &mut ForwardingDecision) {
-        choice.send(self.face);
-        if let Some(copy) = self.copy {
-            choice.probe(copy);
-        }
-    }
-}
-
 /// The next hops of a prefix.
 #[derive(Clone, Debug, Default, ndnweir_state::Value)]
 pub(super) struct Entry {
@@ -97,6 +76,19 @@ impl Entry {
         most: Option<Duration>,
         may: impl Fn(usize, FaceId) -> bool,
     ) -> Option<Turn> {
+        if let [only] = &mut self.hops[..]
+            && most.is_none()
+            && !only.was_open
+            && may(0, only.face)
+        {
+            only.may = true;
+            // What it gains of a turn is all of it.
+            only.credit += 1.0;
+            if now >= self.asked_until {
+                self.overdue(now);
+            }
+            return Some(self.hops[0].take(now, None));
+        }
         let (mut are_limited, mut any_gone, mut total) = (false, false, 0.0);
         for (i, hop) in self.hops.iter_mut().enumerate() {
             are_limited |= hop.was_open;
@@ -117,19 +109,15 @@ impl Entry {
                 most_credit = Some((i, hop.credit));
             }
         }
-        let next = self.overdue(now).or(most_credit.map(|(i, _)| i))?;
+        let overdue = if now < self.asked_until { None } else { self.overdue(now) };
+        let next = overdue.or(most_credit.map(|(i, _)| i))?;
         if are_limited {
             self.hops.iter_mut().for_each(|hop| hop.part *= 1.0 - TURN);
             let hop = &mut self.hops[next];
             hop.part += TURN;
             hop.round.ask(now, hop.srtt);
         }
-        let hop = &mut self.hops[next];
-        hop.credit = (hop.credit - 1.0).clamp(-MOST_CREDIT, MOST_CREDIT);
-        let is_first = hop.asked.replace(now).is_none();
-        hop.tried = hop.tried.or(hop.asked);
-        hop.waiting = hop.waiting.or(hop.asked);
-        Some(Turn { face: hop.face, is_first, copy })
+        Some(self.hops[next].take(now, copy))
     }
 
     /// While another may, those that are gone may not; the one among them that gets a copy now, to show whether it
@@ -164,9 +152,10 @@ impl Entry {
         }
     }
 
-    /// The next hop that was asked longest ago, if that is too long.
+    /// The next hop that was asked longest ago, if that is too long; none is until [`Entry::asked_until`].
+    #[inline(never)]
     fn overdue(&mut self, now: Time) -> Option<usize> {
-        if now.since(*self.probed.get_or_insert(now)) < PROBE_SPACING || now < self.asked_until {
+        if now.since(*self.probed.get_or_insert(now)) < PROBE_SPACING {
             return None;
         }
         let late = |hop: &Hop| hop.asked.is_none_or(|asked| now.since(asked) >= PROBE_AFTER);
@@ -202,13 +191,13 @@ impl Entry {
         let soft = Some(fields.get(slots.soft)).filter(|soft| *soft != UNKNOWN);
         let soft = soft.and_then(of_field).unwrap_or(least);
         let level = counted(least, soft, params.breadth);
-        let was_open = self.hops.iter_mut().find(|hop| hop.face == face).is_some_and(|hop| hop.end_guess());
-        if was_open {
+        let Some(at) = self.hops.iter().position(|hop| hop.face == face) else { return true };
+        if self.hops[at].end_guess() {
             self.end_open(now, face, soft);
-        } else {
-            self.begin(now, face, level, least);
+        } else if self.hops[at].level == 0.0 {
+            self.begin(now, at, level, least);
         }
-        if let Some(hop) = self.hops.iter_mut().find(|hop| hop.face == face) {
+        if let Some(hop) = self.hops.get_mut(at) {
             let since = now.since(hop.seen).secs();
             let gain = if hop.level > 0.0 { since / (since + params.smoothing.secs()) } else { 1.0 };
             hop.level += gain * (level - hop.level);
@@ -220,8 +209,7 @@ impl Entry {
     /// If a Data tells the first level of a next hop, its share becomes what levels say beside those of the others,
     /// without waiting for it to get there by itself. Of those that have begun but now the first levels are compared,
     /// which are what as many flows could have.
-    fn begin(&mut self, now: Time, face: FaceId, level: f64, least: f64) {
-        let Some(new) = self.hops.iter().position(|hop| hop.face == face && hop.level == 0.0) else { return };
+    fn begin(&mut self, now: Time, new: usize, level: f64, least: f64) {
         let beside = |hop: &Hop| match hop.first {
             Some((at, first)) if now.since(at) < BEGINNING => level * first / least,
             _ => hop.level,

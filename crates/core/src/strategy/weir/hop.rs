@@ -1,5 +1,6 @@
 //! A next hop of a prefix: what it tells, and how long it takes.
 
+use super::super::ForwardingDecision;
 use super::round::Round;
 use crate::ids::FaceId;
 use crate::units::{Duration, Time};
@@ -11,6 +12,28 @@ const UNANSWERED: Duration = Duration::from_millis(300);
 /// and gets a copy of an Interest as often (ours).
 pub(super) const GONE: Duration = Duration::from_millis(1000);
 const GONE_ROUND_TRIPS: u64 = 4;
+
+/// No next hop falls behind or gets ahead by more turns.
+const MOST_CREDIT: f64 = 2.0;
+
+/// A next hop that is to be asked.
+pub(super) struct Turn {
+    pub(super) face: FaceId,
+    /// Whether it was not asked before. The Interest then states no pace, so that the Data brings what a newcomer may have
+    /// there in all. To a pace that comes for the first time the level of a link says nothing: it has none for so little.
+    pub(super) is_first: bool,
+    /// The next hop that gets a copy.
+    pub(super) copy: Option<FaceId>,
+}
+
+impl Turn {
+    pub(super) fn send(&self, choice: &mut ForwardingDecision) {
+        choice.send(self.face);
+        if let Some(copy) = self.copy {
+            choice.probe(copy);
+        }
+    }
+}
 
 #[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 pub(super) struct Hop {
@@ -90,6 +113,16 @@ impl Hop {
         let new = Hop::new(self.face, share, self.seen);
         let Hop { heard, asked, tried, srtt, latest, waiting, .. } = *self;
         Hop { heard, asked, tried, srtt, latest, waiting, ..new }
+    }
+
+    /// It takes its turn, and another one a copy.
+    #[inline(always)]
+    pub(super) fn take(&mut self, now: Time, copy: Option<FaceId>) -> Turn {
+        self.credit = (self.credit - 1.0).clamp(-MOST_CREDIT, MOST_CREDIT);
+        let is_first = self.asked.replace(now).is_none();
+        self.tried = self.tried.or(self.asked);
+        self.waiting = self.waiting.or(self.asked);
+        Turn { face: self.face, is_first, copy }
     }
 
     /// A link of its way tells a level. Whether none did before, though Data had come.

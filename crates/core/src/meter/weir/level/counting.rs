@@ -1,8 +1,10 @@
 //! What packets add to the counts of a link: flows that are here, that begin and that end.
 
+use super::super::flow_set::Place;
 use super::{LONGEST_RTT, Level};
 use crate::ids::FlowId;
 use crate::shared::explicit::NO_PACE;
+use crate::shared::number::{greater, lesser};
 
 /// A flow that ends lets the level rise at once to at most this multiple of itself.
 const MOST_RISE: f64 = 2.0;
@@ -20,11 +22,13 @@ pub(in super::super) struct Said {
 
 impl Level {
     /// A packet of a flow, and what its Interest said.
+    #[inline(always)]
     pub(in super::super) fn count(&mut self, flow: FlowId, bits: f64, said: &Said, tolerance: f64) {
+        let flow = Place::of(flow);
         self.slot.bits += bits;
         self.slot.squares += bits * bits;
         if said.rtt > 0.0 {
-            self.slot.times += said.rtt.min(LONGEST_RTT) * bits;
+            self.slot.times += lesser(said.rtt, LONGEST_RTT) * bits;
             self.slot.timed += bits;
         }
         let Some(pace) = said.pace.filter(|pace| *pace > NO_PACE) else {
@@ -34,25 +38,29 @@ impl Level {
         };
         let (part, weight) = (bits / pace, weight(pace / self.level, tolerance));
         self.parts.add(flow, part / self.period, part * weight / self.period);
-        self.slot.highest = self.slot.highest.max(pace);
+        self.slot.highest = greater(self.slot.highest, pace);
         // Before its own last round trip it may yet send as much as it has sent.
         let left = said.left.filter(|left| *left <= said.rtt);
         let ends = left.is_some_and(|left| left <= self.rtt);
         if left.is_some() && (self.ending.has(flow) || (ends && self.leave(flow))) {
             return;
         }
-        self.come_back(flow);
         if !ends {
             self.stated.saw(flow);
         }
-        self.arrive(flow, weight);
+        // Most flows are neither.
+        if self.ending.or_other_has(&self.newcomers, flow) {
+            self.come_back(flow);
+            self.arrive(flow, weight);
+        }
         self.slot.flows += part;
         self.slot.bound += part * weight;
     }
 
     /// A flow says that it ends within a round trip: what others send on hearing of it comes no earlier than its last. It
     /// takes what it has added itself, and cannot do so again before it has been counted again. Whether it has left.
-    fn leave(&mut self, flow: FlowId) -> bool {
+    #[inline(never)]
+    fn leave(&mut self, flow: Place) -> bool {
         let before = self.held();
         if !self.is_new_no_more(flow) {
             if !self.stated.take(flow) {
@@ -70,7 +78,7 @@ impl Level {
     }
 
     /// A newcomer is none from now on, and takes its part of what is kept for them. Whether it was one.
-    fn is_new_no_more(&mut self, flow: FlowId) -> bool {
+    fn is_new_no_more(&mut self, flow: Place) -> bool {
         if !self.newcomers.has(flow) {
             return false;
         }
@@ -79,7 +87,8 @@ impl Level {
     }
 
     /// A flow that said that it ends goes on: others of its name, or a lie.
-    fn come_back(&mut self, flow: FlowId) {
+    #[inline(never)]
+    fn come_back(&mut self, flow: Place) {
         if self.ending.take(flow) {
             let part = self.parts.of(flow);
             self.flows += part.flows;
@@ -89,7 +98,8 @@ impl Level {
 
     /// A newcomer's first packet by a pace has come: from now on it counts as if it had been here for long, as what is
     /// counted would take a time constant to see it.
-    fn arrive(&mut self, flow: FlowId, bound: f64) {
+    #[inline(never)]
+    fn arrive(&mut self, flow: Place, bound: f64) {
         if self.is_new_no_more(flow) {
             self.flows += 1.0;
             self.bound += bound;
