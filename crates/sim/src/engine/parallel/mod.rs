@@ -74,6 +74,8 @@ pub(super) struct Threads {
     windows: u64,
     /// Whether the run has components that were made outside the registry, once that was looked for.
     outside: Option<bool>,
+    /// Whether that was looked for again where flows have come.
+    knows_flows: bool,
     /// Delays between the processes of the last division.
     reach: Reach,
 }
@@ -88,6 +90,7 @@ impl Threads {
             patience: first_patience(forced),
             windows: 0,
             outside: None,
+            knows_flows: false,
             reach: Reach::default(),
         }
     }
