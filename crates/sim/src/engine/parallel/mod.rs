@@ -1,11 +1,12 @@
 //! One run divided for several threads, or for the caches of one, with the bytes of one that is not.
 //!
 //! The nodes are divided into *processes*. As a packet takes at least the delay of the link to another process, every
-//! process can handle all its events of a *window* of that length without the others. At its end all meet: packets that
-//! go to other processes are handed over, and what the processes have logged is told in the order of one thread
-//! ([`log`]). Events that concern more than one node (changes, routing, planners, samples, flows that come) end a window;
-//! they are handled by the engine as ever, with all of the network in its hands. After UNISON (Bai et al., EuroSys
-//! 2024), with windows whose length follows their events, and results that do not depend on the division.
+//! process can handle its events of a *window* without the others, up to when something may come to it ([`reach`]). Then
+//! all meet: packets that go to other processes are handed over, and what the processes have logged is told in the order
+//! of one thread ([`log`]), as far as none is behind. No process goes beyond events that concern more than one node
+//! (changes, routing, planners, samples, flows that come); they are handled by the engine as ever, with all of the network
+//! in its hands. After UNISON (Bai et al., EuroSys 2024), with windows that end for each process in its own time, and
+//! results that do not depend on the division.
 
 mod ahead;
 mod crew;
@@ -28,7 +29,7 @@ use std::sync::{Mutex, MutexGuard};
 
 /// So many packets must be under way before it is tried (ours: below, windows have too few events to share).
 const ENOUGH_UNDER_WAY: u64 = 20_000;
-/// How many events a window should have for each thread: some milliseconds of work. In longer windows a process finds more
+/// How many events a window has for each thread at most: a millisecond or two of work. In longer windows a process finds more
 /// of its nodes in the caches again, until its log takes their place (ours: 16,384 took 0.8 of the time of 4096 with 1,000
 /// nodes, 65,536 as long).
 const EVENTS_PER_WINDOW: u64 = 16_384;
