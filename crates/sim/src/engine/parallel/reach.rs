@@ -67,9 +67,8 @@ impl Reach {
     /// When a packet may come to a process at the earliest that has not been sent yet, if these are the instants of all
     /// processes' next events.
     pub(super) fn earliest(&self, to: usize, next: &[Time]) -> Time {
-        let come = |(from, next): (usize, &Time)| {
-            next.nanos().saturating_add(self.least[from * self.processes + to].nanos())
-        };
+        let come =
+            |(from, next): (usize, &Time)| next.nanos().saturating_add(self.least[from * self.processes + to].nanos());
         Time::from_nanos(next.iter().enumerate().map(come).min().unwrap_or(u64::MAX))
     }
 }
