@@ -209,6 +209,24 @@ fn packets_of_one_link_and_instant_that_left_in_another_order_than_they_joined_a
     assert_eq!(compare(&network, &Scheme::named("hr-icp").unwrap(), &[2, 3, 5]), Ok(()));
 }
 
+#[test]
+fn a_burst_that_goes_along_a_chain_is_worked_on_at_several_nodes_at_once() {
+    // All Interests are on one link at a time; only who is ahead of the others has anything to do beside them.
+    let (network, scheme) = bench::pipe(40_000, 1);
+    let mut busiest = 0;
+    let mut all = 0;
+    let mut count = |events: &[u64]| {
+        all += events.iter().sum::<u64>();
+        busiest += events.iter().max().copied().unwrap_or_default();
+    };
+    let options = RunOptions { threads: 2, windows: Some(&mut count), ..RunOptions::full() };
+    let several = run(&network, &scheme, 3, &mut NoObserver, options).unwrap();
+    let one = run(&network, &scheme, 3, &mut NoObserver, RunOptions { threads: 1, ..RunOptions::full() }).unwrap();
+    assert_eq!(several, one);
+    assert!(all * 10 > several.events * 9, "{all} of {} events are in windows", several.events);
+    assert!(busiest * 10 < all * 4, "{busiest} of {all} events are those of the busiest process of a window");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 

@@ -163,6 +163,10 @@ impl App {
     }
 
     /// Whether it is a video player.
+    pub(super) fn has_flows(&self) -> bool {
+        matches!(self.application, Application::Flows(_))
+    }
+
     pub(super) fn is_player(&self) -> bool {
         matches!(&self.application, Application::Flows(flows) if flows.is_player())
     }

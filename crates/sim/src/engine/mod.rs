@@ -122,6 +122,7 @@ pub fn run(
     network.check_parts(scheme)?;
     let resume = options.resume;
     let mut engine = Engine::build(network, scheme, seed, observer, options)?;
+    engine.look_for_outside_components();
     match resume {
         Some(state) => engine.resume(state)?,
         None => engine.start(),

@@ -99,6 +99,12 @@ impl Ahead {
         Some(first)
     }
 
+    /// What comes after the last.
+    pub(super) fn end(&self) -> Option<Rank> {
+        let (due, source) = self.coming[(self.first + self.len).checked_sub(1)? % PLACES].rank;
+        (self.len > 0).then_some((due, source + 1))
+    }
+
     /// Whether none comes later: what was sent in a window may arrive before what is here already.
     #[inline(always)]
     fn may_end_with(&self, rank: Rank) -> bool {

@@ -45,17 +45,25 @@ impl Engine<'_, '_> {
             && !self.has_outside_components()
     }
 
-    /// [`Engine::find_outside_components`] once: which components there are does not change, and states grow with the
-    /// packets under way.
-    fn has_outside_components(&mut self) -> bool {
-        let has = self.threads.outside.unwrap_or_else(|| self.find_outside_components());
-        self.threads.outside = Some(has);
-        has
+    /// Looks for components from outside the registry before anything happens: states grow with the packets under way.
+    pub(in crate::engine) fn look_for_outside_components(&mut self) {
+        if self.threads.outside.is_none() {
+            self.threads.outside = Some(self.has_outside_nodes() || self.has_outside_apps(|_| true));
+        }
     }
 
     /// Whether components were made outside the registry: nobody knows whether those of several nodes share anything,
-    /// and what order that would need. They are known by having no state that can be kept.
-    fn find_outside_components(&self) -> bool {
+    /// and what order that would need. They are known by having no state that can be kept. Which components there are does
+    /// not change, but for those of flows that come.
+    fn has_outside_components(&mut self) -> bool {
+        self.look_for_outside_components();
+        if !std::mem::replace(&mut self.threads.knows_flows, true) && self.has_outside_apps(App::has_flows) {
+            self.threads.outside = Some(true);
+        }
+        self.threads.outside == Some(true)
+    }
+
+    fn has_outside_nodes(&self) -> bool {
         let Self { network, process, .. } = self;
         let mut seen = Vec::new();
         // A node for each scheme, and those with a queue of their own on a link.
@@ -65,14 +73,19 @@ impl Engine<'_, '_> {
             seen.extend(is_first.then_some(place.scheme));
             is_first || place.egress_links.iter().any(own)
         };
-        let refuses = |save: &dyn Fn(&mut Writer)| {
-            let mut to = Writer::default();
-            save(&mut to);
-            to.refused().is_some()
-        };
-        process.places.iter().any(|place| is_shown(place) && refuses(&|to| place.save(to)))
-            || process.apps.iter().any(|app| refuses(&|to| app.save(to)))
+        process.places.iter().any(|place| is_shown(place) && refuses(|to| place.save(to)))
     }
+
+    fn has_outside_apps(&self, of: impl Fn(&App) -> bool) -> bool {
+        self.process.apps.iter().any(|app| of(app) && refuses(|to| app.save(to)))
+    }
+}
+
+/// Whether there is no state to be kept.
+fn refuses(save: impl Fn(&mut Writer)) -> bool {
+    let mut to = Writer::default();
+    save(&mut to);
+    to.refused().is_some()
 }
 
 /// Where a process has nothing of its own.

@@ -20,7 +20,7 @@ use hashbrown::HashMap;
 use ndnweir_core::ctx::TraceEvent;
 use ndnweir_core::meter::Report;
 use ndnweir_core::packet::Packet;
-use ndnweir_core::units::{Duration, Time};
+use ndnweir_core::units::Time;
 use ndnweir_prefetch::prefetch_next;
 use std::ops::Range;
 use std::sync::Arc;
@@ -30,6 +30,8 @@ pub(super) type Rank = (Due, u32);
 
 /// Before every event.
 const FIRST: Rank = (Due::new(Time::ZERO, EventRank::CHANGE), 0);
+/// After every event.
+pub(super) const LAST: Rank = (Due::NEVER, u32::MAX);
 
 /// A packet on its way to another process.
 pub(super) struct Crossing {
@@ -94,24 +96,50 @@ pub(super) struct Wants {
     pub(super) requests: bool,
 }
 
-/// What a process has logged in a window.
+/// What a process has logged and has not been told.
 #[derive(Default)]
 pub(super) struct Said {
-    /// Packets that have set out, less those that have arrived, and the most after any event.
-    balance: i64,
-    most: i64,
+    /// By how many more packets are under way.
     changes: Vec<(Rank, i64)>,
     /// The words that an arrival adds to the hash.
     arrivals: Vec<(Rank, [u64; 4])>,
     calls: Vec<(Rank, Call)>,
 }
 
+/// What of a list comes before this.
+fn before<T>(list: &[(Rank, T)], end: Rank) -> &[(Rank, T)] {
+    &list[..list.partition_point(|&(rank, _)| rank < end)]
+}
+
 impl Said {
-    pub(super) fn clear(&mut self) {
-        (self.balance, self.most) = (0, 0);
+    fn clear(&mut self) {
         self.changes.clear();
         self.arrivals.clear();
         self.calls.clear();
+    }
+
+    /// Takes what was logged later, and leaves an empty log.
+    pub(super) fn take_in(&mut self, later: &mut Said) {
+        fn take_in<T>(here: &mut Vec<T>, later: &mut Vec<T>) {
+            if here.is_empty() {
+                std::mem::swap(here, later);
+            } else {
+                here.append(later);
+            }
+        }
+        take_in(&mut self.changes, &mut later.changes);
+        take_in(&mut self.arrivals, &mut later.arrivals);
+        take_in(&mut self.calls, &mut later.calls);
+    }
+
+    /// Forgets what comes before this.
+    pub(super) fn forget(&mut self, end: Rank) {
+        fn forget<T>(list: &mut Vec<(Rank, T)>, end: Rank) {
+            list.drain(..before(list, end).len());
+        }
+        forget(&mut self.changes, end);
+        forget(&mut self.arrivals, end);
+        forget(&mut self.calls, end);
     }
 }
 
@@ -120,8 +148,9 @@ pub(super) struct Log {
     wants: Wants,
     /// The rank of the event at hand.
     rank: Rank,
-    /// Where the window ends.
+    /// Where the window ends, and after how many events it ends before.
     pub(super) bound: Rank,
+    pub(super) most_events: u64,
     /// Packets that have set out, less those that have arrived, in the event at hand.
     change: i64,
     pub(super) said: Said,
@@ -141,9 +170,8 @@ pub(super) struct Log {
     /// By process: what goes there, and what has come from there.
     pub(super) outbox: Vec<Vec<Crossing>>,
     pub(super) inbox: Vec<Vec<Crossing>>,
-    /// No packet that left in this window arrives earlier.
-    pub(super) earliest: Time,
-    pub(super) lookahead: Duration,
+    /// By process: when the first of these packets leaves.
+    pub(super) leaves: Vec<Time>,
 }
 
 impl Log {
@@ -154,6 +182,7 @@ impl Log {
             wants,
             rank: FIRST,
             bound: (Due::NEVER, 0),
+            most_events: u64::MAX,
             change: 0,
             said: Said::default(),
             tap: None,
@@ -166,8 +195,7 @@ impl Log {
             sources: division.members[process].sources.clone(),
             outbox: boxes(),
             inbox: boxes(),
-            earliest: Time::NEVER,
-            lookahead: Duration::ZERO,
+            leaves: division.members.iter().map(|_| Time::NEVER).collect(),
         }
     }
 
@@ -192,10 +220,7 @@ impl Log {
     #[inline(always)]
     pub(super) fn end(&mut self) {
         if self.change != 0 {
-            let Said { balance, most, changes, .. } = &mut self.said;
-            *balance += self.change;
-            *most = (*most).max(*balance);
-            changes.push((self.rank, self.change));
+            self.said.changes.push((self.rank, self.change));
             self.change = 0;
         }
     }
@@ -204,10 +229,15 @@ impl Log {
         self.said.calls.push((self.rank, call));
     }
 
-    /// A window begins: what the others have been told is forgotten, and so is the rank that it had come to. An event
-    /// that concerned all may have brought about others of its instant and lower ranks in several processes.
+    /// What comes after all events so far.
+    pub(super) fn end_of_events(&self) -> Rank {
+        (self.rank.0, self.rank.1 + 1)
+    }
+
+    /// The process has its part of the network again: the rank is forgotten that it had come to. An event that concerned
+    /// all may have brought about others of its instant and lower ranks in several processes.
     pub(super) fn clear(&mut self) {
-        (self.earliest, self.rank) = (Time::NEVER, FIRST);
+        self.rank = FIRST;
         self.said.clear();
     }
 }
@@ -278,8 +308,9 @@ impl Sink for Log {
             self.rank.0.at() <= end,
             "a packet leaves when it is sent or later: on that rests the look-ahead"
         );
-        self.earliest = self.earliest.min(end + self.lookahead);
-        let there = &mut self.outbox[self.ends[link as usize] as usize];
+        let process = self.ends[link as usize] as usize;
+        let (there, leaves) = (&mut self.outbox[process], &mut self.leaves[process]);
+        *leaves = end.min(*leaves);
         there.push(Crossing { link, channel, packet: *packet, joined, end });
         prefetch_next(there);
     }
@@ -334,18 +365,24 @@ fn merge<T>(lists: &[&[(Rank, T)]], mut tell: impl FnMut(usize, &T)) {
     }
 }
 
-/// Tells everything that processes have logged, as one thread would have. `report` is for reports to planners.
+/// Tells everything that processes have logged of events before `end`, as one thread would have. `report` is for reports to
+/// planners.
 pub(super) fn tell_all(
     logs: &[Said],
+    end: Rank,
     topology: &Topology,
     alone: &mut Alone<'_, '_>,
     mut report: impl FnMut(Time, u32, Report, usize),
 ) {
-    let balance: i64 = logs.iter().map(|log| log.balance).sum();
-    let most: i64 = logs.iter().map(|log| log.most).sum();
+    let changes: Vec<_> = logs.iter().map(|log| before(&log.changes, end)).collect();
     let mut under_way = alone.in_flight as i64;
+    let (mut balance, mut most) = (0, 0);
+    for changes in &changes {
+        let sum = |(sum, most): (i64, i64), &(_, change): &(Rank, i64)| (sum + change, most.max(sum + change));
+        let (whole, highest) = changes.iter().fold((0, 0), sum);
+        (balance, most) = (balance + whole, most + highest);
+    }
     if under_way + most > alone.peak_in_flight as i64 {
-        let changes: Vec<_> = logs.iter().map(|log| &log.changes[..]).collect();
         merge(&changes, |_, change| {
             under_way += change;
             alone.peak_in_flight = alone.peak_in_flight.max(under_way as u64);
@@ -353,10 +390,10 @@ pub(super) fn tell_all(
     }
     alone.in_flight = (alone.in_flight as i64 + balance) as u64;
     if let Some(hash) = &mut alone.hash {
-        let arrivals: Vec<_> = logs.iter().map(|log| &log.arrivals[..]).collect();
+        let arrivals: Vec<_> = logs.iter().map(|log| before(&log.arrivals, end)).collect();
         merge(&arrivals, |_, words| hash.add(words));
     }
-    let calls: Vec<_> = logs.iter().map(|log| &log.calls[..]).collect();
+    let calls: Vec<_> = logs.iter().map(|log| before(&log.calls, end)).collect();
     merge(&calls, |process, call| match call {
         Call::Path { before, link } => alone.paths.resolve(process, *before, *link),
         Call::Sent { now, waiting, link, channel, packet } => {
@@ -374,6 +411,7 @@ pub(super) fn tell_all(
 mod tests {
     use super::*;
     use crate::engine::parallel::division::Members;
+    use ndnweir_core::units::Duration;
 
     fn logs<const N: usize>() -> [Log; N] {
         let wants = Wants { hash: true, paths: true, tap: true, observer: true, requests: true };

@@ -1,17 +1,19 @@
 //! One run divided for several threads, or for the caches of one, with the bytes of one that is not.
 //!
 //! The nodes are divided into *processes*. As a packet takes at least the delay of the link to another process, every
-//! process can handle all its events of a *window* of that length without the others. At its end all meet: packets that
-//! go to other processes are handed over, and what the processes have logged is told in the order of one thread
-//! ([`log`]). Events that concern more than one node (changes, routing, planners, samples, flows that come) end a window;
-//! they are handled by the engine as ever, with all of the network in its hands. After UNISON (Bai et al., EuroSys
-//! 2024), with windows whose length follows their events, and results that do not depend on the division.
+//! process can handle its events of a *window* without the others, up to when something may come to it ([`reach`]). Then
+//! all meet: packets that go to other processes are handed over, and what the processes have logged is told in the order
+//! of one thread ([`log`]), as far as none is behind. No process goes beyond events that concern more than one node
+//! (changes, routing, planners, samples, flows that come); they are handled by the engine as ever, with all of the network
+//! in its hands. After UNISON (Bai et al., EuroSys 2024), with windows that end for each process in its own time, and
+//! results that do not depend on the division.
 
 mod ahead;
 mod crew;
 mod division;
 mod log;
 mod partition;
+mod reach;
 
 use super::process::{EngineLink, Net, Process, next_due};
 use super::{Engine, Source};
@@ -19,17 +21,20 @@ use crate::schedule::{Due, EventRank, Schedule};
 pub(super) use crew::map_on;
 use crew::{Crew, lock};
 use division::Division;
-use log::{Call, Log, Rank, Said};
+use log::{Call, LAST, Log, Rank, Said};
 use ndnweir_core::units::{Duration, Time};
 use ndnweir_prefetch::prefetch_first;
+use reach::Reach;
 use std::sync::{Mutex, MutexGuard};
 
 /// So many packets must be under way before it is tried (ours: below, windows have too few events to share).
 const ENOUGH_UNDER_WAY: u64 = 20_000;
-/// How many events a window should have for each thread: some milliseconds of work. In longer windows a process finds more
+/// How many events a window has for each thread at most: a millisecond or two of work. In longer windows a process finds more
 /// of its nodes in the caches again, until its log takes their place (ours: 16,384 took 0.8 of the time of 4096 with 1,000
 /// nodes, 65,536 as long).
 const EVENTS_PER_WINDOW: u64 = 16_384;
+/// How many each process may have if threads are forced: some are ahead of others then in small runs, too.
+const FORCED_EVENTS: u64 = 24;
 /// Windows with fewer events for each thread do not pay: to meet takes as long.
 const FEWEST_PER_WINDOW: u64 = 500;
 /// So few nodes have a process each, if links between them take time.
@@ -57,7 +62,7 @@ const fn first_patience(forced: bool) -> u64 {
 }
 
 /// When threads are used.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Threads {
     /// How many; none if the run cannot be divided.
     count: usize,
@@ -70,6 +75,10 @@ pub(super) struct Threads {
     windows: u64,
     /// Whether the run has components that were made outside the registry, once that was looked for.
     outside: Option<bool>,
+    /// Whether that was looked for again where flows have come.
+    knows_flows: bool,
+    /// Delays between the processes of the last division.
+    reach: Reach,
 }
 
 impl Threads {
@@ -82,12 +91,20 @@ impl Threads {
             patience: first_patience(forced),
             windows: 0,
             outside: None,
+            knows_flows: false,
+            reach: Reach::default(),
         }
     }
 
     /// How many should compute so many things of some nanoseconds.
     pub(super) fn for_things(&self, things: usize) -> usize {
         if things < MANY_THINGS { 1 } else { self.count.max(1) }
+    }
+
+    /// How many events a process may have in a window.
+    fn most_events(&self) -> u64 {
+        let threads = self.count.max(FEWEST_THREADS);
+        if self.forced { FORCED_EVENTS } else { EVENTS_PER_WINDOW / processes_per_thread(threads) as u64 }
     }
 
     pub(super) fn are_forced(&self) -> bool {
@@ -122,11 +139,17 @@ impl Part {
         (due, self.net.sink.source(source))
     }
 
-    /// What came from other processes, and then all events before the end of the window.
+    /// What came from other processes, and then all events before the end of the window, which comes earlier if there are
+    /// too many.
     fn work(&mut self) {
         self.take_in();
-        let (bound, looks_ahead) = (self.net.sink.bound, self.net.sink.looks_ahead);
+        let (mut bound, looks_ahead) = (self.net.sink.bound, self.net.sink.looks_ahead);
+        let last = self.events.saturating_add(self.net.sink.most_events);
         loop {
+            if self.events == last {
+                // Arrivals that are out of the schedule are not given back.
+                bound = bound.min(self.net.sink.ahead.end().unwrap_or(self.next()));
+            }
             if looks_ahead {
                 self.look_ahead(bound);
             }
@@ -270,69 +293,84 @@ impl Engine<'_, '_> {
         if lookahead == Duration::ZERO {
             return Back::ForGood;
         }
+        let mut reach = std::mem::take(&mut self.threads.reach);
+        reach.update(division, self);
         let flows_come = self.process.apps.iter().map(|app| (app.flows_come(), app.source)).min();
         let flows_come = flows_come.map_or((Due::NEVER, 0), |(at, app)| (Due::new(at, EventRank::APPLICATION), app));
         self.exchange(division, &mut all);
+        let most_events = if self.control.is_on() { u64::MAX } else { self.threads.most_events() };
         for part in &mut all {
             part.net.sink.clear();
-            part.net.sink.lookahead = lookahead;
+            part.net.sink.most_events = most_events;
         }
         let after_end = (Due::new(end + Duration::from_nanos(1), EventRank::CHANGE), 0);
         // What nodes report must not reach a planner in the same window.
-        let control = if self.control.is_on() { self.network.control.delay } else { lookahead };
-        let longest = lookahead.min(control);
+        let longest = lookahead.min(self.network.control.delay);
         let mut window = longest;
         let mut order: Vec<usize> = (0..all.len()).collect();
         let mut before: Vec<u64> = all.iter().map(|part| part.events).collect();
         let mut said: Vec<Said> = all.iter().map(|_| Said::default()).collect();
+        // When the first packet comes to each that has left in the window before, and when each has its next event.
+        let mut come = vec![Time::NEVER; all.len()];
+        let mut next = come.clone();
+        // Where all stop, as some are ahead of others, and why.
+        let mut ending: Option<(Rank, Back)> = None;
         let mut is_kept = false;
         let back = loop {
             let concerns_all = self.process.net.schedule.next().min(flows_come).min(after_end);
-            let first = all.iter().map(|part| part.next()).min().unwrap_or((Due::NEVER, 0));
-            let earliest = all.iter().map(|part| part.net.sink.earliest).min().unwrap_or(Time::NEVER);
-            let begin = first.0.at().min(earliest);
-            let until: Rank = (Due::new(begin + window, EventRank::CHANGE), 0);
-            let bound = until.min(concerns_all);
-            if begin == Time::NEVER
-                || (first >= concerns_all && (Due::new(earliest, EventRank::CHANGE), 0) >= concerns_all)
-            {
-                break Back::ForOne;
+            let limit = ending.as_ref().map_or(concerns_all, |(at, _)| concerns_all.min(*at));
+            let mut first = (Due::NEVER, 0);
+            for ((part, &come), next) in all.iter().zip(&come).zip(&mut next) {
+                let here = part.next().min((Due::new(come, EventRank::CHANGE), 0));
+                first = here.min(first);
+                *next = here.0.at();
             }
-            for part in &mut all {
-                part.net.sink.clear();
-                part.net.sink.bound = bound;
+            if first >= limit {
+                break ending.map_or(Back::ForOne, |(_, back)| back);
+            }
+            self.process.now = self.process.now.max(first.0.at());
+            for (to, part) in all.iter_mut().enumerate() {
+                let until = if self.control.is_on() { first.0.at() + window } else { reach.earliest(to, &next) };
+                part.net.sink.bound = limit.min((Due::new(until, EventRank::CHANGE), 0));
             }
             drop(all);
             self.tell_window(&[]);
-            // What was logged in the window before is told beside this one.
-            round(&order, &mut || self.tell(&mut said));
+            // What was logged before is told beside this window, if no process can have anything to tell before it.
+            round(&order, &mut || self.tell(&mut said, first));
             all = parts.iter().map(lock).collect();
             self.threads.windows += 1;
             let done: Vec<u64> = all.iter().zip(&before).map(|(part, before)| part.events - before).collect();
             self.tell_window(&done);
-            self.meet(&mut all, &mut said);
+            self.meet(&mut all, &mut said, &reach, &mut come);
             before.clear();
             before.extend(all.iter().map(|part| part.events));
             order.sort_by_key(|&part| std::cmp::Reverse(done[part]));
             window = next_window(window, longest, done.iter().sum::<u64>() / self.threads.count as u64);
-            self.process.now = self.process.now.max(begin);
+            progress(self);
+            if ending.is_some() {
+                continue;
+            }
             is_kept = self.asks_keeper();
-            if self.stopped {
+            if self.stopped && !is_kept {
                 break Back::Stopped;
             }
-            if is_kept {
-                break Back::ToBeKept;
-            }
-            if self.process.events + before.iter().sum::<u64>() >= division.until
+            let back = match is_kept {
+                true if self.stopped => Back::Stopped,
+                true => Back::ToBeKept,
+                false => Back::ForGood,
+            };
+            if is_kept
+                || self.process.events + before.iter().sum::<u64>() >= division.until
                 || all.iter().any(|part| part.net.sink.is_short_of_handles())
             {
-                break Back::ForGood;
+                let reached = all.iter().map(|part| part.net.sink.end_of_events()).max();
+                ending = Some((reached.unwrap_or(LAST), back));
             }
-            progress(self);
         };
-        self.tell(&mut said);
+        self.tell(&mut said, LAST);
         all.iter_mut().for_each(|part| part.take_in());
         self.exchange(division, &mut all);
+        self.threads.reach = reach;
         if is_kept {
             for part in &mut all {
                 self.take_in_tap(part);
@@ -350,9 +388,14 @@ impl Engine<'_, '_> {
     }
 
     /// Hands over what goes to other processes, and takes what was logged.
-    fn meet(&mut self, all: &mut [MutexGuard<'_, Part>], said: &mut [Said]) {
+    fn meet(&mut self, all: &mut [MutexGuard<'_, Part>], said: &mut [Said], reach: &Reach, come: &mut [Time]) {
+        come.fill(Time::NEVER);
         for from in 0..all.len() {
             for to in 0..all.len() {
+                let leaves = std::mem::replace(&mut all[from].net.sink.leaves[to], Time::NEVER);
+                if leaves != Time::NEVER {
+                    come[to] = come[to].min(leaves + reach.direct(from, to));
+                }
                 let sent = std::mem::take(&mut all[from].net.sink.outbox[to]);
                 if !sent.is_empty() {
                     // Empty: it was taken in. Its room is used again.
@@ -363,22 +406,22 @@ impl Engine<'_, '_> {
                 }
             }
         }
-        all.iter_mut().zip(&mut *said).for_each(|(part, said)| std::mem::swap(&mut part.net.sink.said, said));
+        all.iter_mut().zip(&mut *said).for_each(|(part, said)| said.take_in(&mut part.net.sink.said));
         let collected = all.iter_mut().filter_map(|part| part.collected.take()).max();
         if collected.is_some() {
             // Reports to the planner may bring about its next event.
-            self.tell(said);
+            self.tell(said, LAST);
             self.process.collected = collected;
             self.collect();
         }
     }
 
-    /// Tells what was logged, once.
-    fn tell(&mut self, said: &mut [Said]) {
+    /// Tells what was logged of events before this, once.
+    fn tell(&mut self, said: &mut [Said], end: Rank) {
         let Self { process, control, .. } = self;
         let report = |now, node, report, entries| control.report(now, node, report, entries);
-        log::tell_all(said, &process.net.topology, &mut process.net.sink, report);
-        said.iter_mut().for_each(Said::clear);
+        log::tell_all(said, end, &process.net.topology, &mut process.net.sink, report);
+        said.iter_mut().for_each(|said| said.forget(end));
     }
 
     /// Exchanges what processes own for what stands in its place: gives it to them, or takes it back.

@@ -61,7 +61,8 @@ pub(super) fn partition(
         sums.into_iter().max().unwrap_or_default() as f64
     };
     let smallest = heaviest(&pieces(nodes, joints, *delays.last()?));
-    if !forced && smallest * WORTH > total as f64 {
+    // Each node can have a process: one that has had all the work so far may not have it from now on.
+    if !forced && processes < nodes && smallest * WORTH > total as f64 {
         return None;
     }
     let enough = (smallest * MORE).max(total as f64 / threads as f64 * HEAVIEST);
