@@ -162,11 +162,12 @@ impl App {
         }
     }
 
-    /// Whether it is a video player.
+    /// Whether its flows come over time.
     pub(super) fn has_flows(&self) -> bool {
         matches!(self.application, Application::Flows(_))
     }
 
+    /// Whether it is a video player.
     pub(super) fn is_player(&self) -> bool {
         matches!(&self.application, Application::Flows(flows) if flows.is_player())
     }
