@@ -212,11 +212,14 @@ impl Strategy for Weir {
         {
             entry.doubt(event.sent, ctx.now);
         }
-        // What goes once more to one that is gone alone would be lost again.
+        // What goes once more to one that is gone alone would be lost again; but it may be the only one that has it.
         let entry = self.prefixes.get(event.prefix.index());
         let gone = |face| entry.is_some_and(|entry| entry.is_gone(face, ctx.now));
         let answering = || event.eligible().filter(|hop| !gone(hop.face));
-        let again = answering().min_by_key(|hop| event.record(hop.face).map(|record| record.sent));
+        let once = |hop: &NextHop| {
+            !event.is_unused(hop.face, ctx.now) && event.record(hop.face).is_some_and(|record| !record.resent())
+        };
+        let again = answering().filter(once).min_by_key(|hop| event.record(hop.face).map(|record| record.sent));
         if let Some(hop) = again.filter(|_| answering().all(|hop| !event.is_unused(hop.face, ctx.now))) {
             choice.send(hop.face);
         } else if let Some(turn) = self.turn(ctx.now, event, |hop| event.is_unused(hop.face, ctx.now), None) {
@@ -232,7 +235,10 @@ impl Strategy for Weir {
             let Some(hop) = entry.hops.iter_mut().find(|hop| hop.face == record.face) else { continue };
             if record.face != event.face {
                 hop.overtaken(record.sent, ctx.now);
-            } else if let Some(rtt) = event.rtt {
+                continue;
+            }
+            hop.waiting = None;
+            if let Some(rtt) = event.rtt {
                 hop.answered(ctx.now, rtt, event.packet.mark > 0);
             }
         }

@@ -166,7 +166,6 @@ impl Hop {
     /// A Data came after `rtt`.
     pub(super) fn answered(&mut self, now: Time, rtt: Duration, marked: bool) {
         self.round.answer(marked);
-        self.waiting = None;
         (self.heard, self.latest) = (now, rtt);
         self.took(rtt, false);
     }

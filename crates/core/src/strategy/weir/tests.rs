@@ -588,6 +588,10 @@ fn what_is_asked_for_again_goes_to_one_that_is_gone_only_if_all_are() {
     answer(&mut bench, 1500, 1, 10, 9000, 0);
     bench.note = 0;
     assert_eq!(again(&mut bench, 1510), [1]);
+    bench.note = 0;
+    let twice = OutRecord { sends: 2, ..sent(1, 1490) };
+    let third = bench.interest(1520, 0, Arrival::Retransmission, &[twice]);
+    assert_eq!(third, [2], "the other may be the only one that has it");
     hundred(&mut bench, 1520);
     bench.note = 0;
     assert_eq!(again(&mut bench, 4000), [2]);
