@@ -111,7 +111,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// For links in use, of the default scheme; docs/default-scheme.md has the reasons.
+    /// For links in use, of `measured` and `weir`; docs/default-scheme.md has the reasons.
     pub fn deployed() -> Params {
         let window = Some(Duration::from_millis(10_000));
         let interval = Duration::from_millis(10);

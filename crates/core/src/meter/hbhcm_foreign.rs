@@ -13,8 +13,8 @@
 
 use crate::units::{Duration, Time};
 
-/// Delay counts from this multiple of what is tolerated on: 30 ms of the default scheme. Fitted: with 4 two tunnels of
-/// the default scheme that share a link took each other for foreign, with 6 they do not.
+/// Delay counts from this multiple of what is tolerated on: 30 ms of `measured`. Fitted: with 4 two tunnels of
+/// `measured` that share a link took each other for foreign, with 6 they do not.
 const STANDING: f64 = 6.0;
 /// The delay stays while it is at least this part of the highest.
 const STAYS: f64 = 0.8;

@@ -80,7 +80,7 @@ pub struct Weir {
     #[state(skip)]
     params: Params,
     slots: Slots,
-    /// Marks Data for what waits on links of unknown rate, as the default scheme does.
+    /// Marks Data for what waits on links of unknown rate, as `measured` does.
     delay: HbHcm,
     /// By face.
     links: Vec<Egress>,

@@ -314,9 +314,10 @@ pub(super) const NAMED: &[Named] = &[
     },
 ];
 
-/// What `ndnweir fwd` and `ndnweir get` are unless configured otherwise; of the fetch's settings the consumer alone.
+/// HbHCM and BIC as fitted to real paths: what `weir` does over links of unknown rate; of the fetch's settings the
+/// consumer alone.
 ///
-/// HbHCM + PAQM with 10 ms as the first interval instead of 100: chosen by measurement, see docs/default-scheme.md. The
+/// HbHCM + PAQM with 10 ms as the first interval instead of 100: chosen by measurement, see docs/measurements/links.md. The
 /// least delay counts for 10 s only, as BBR has it, since a path that becomes longer would be marked forever. Noise of
 /// the hop, such as jitter, is not treated as a queue: without that it collapses over jitter. A neighbour that
 /// writes no wait into its Data does not measure; it is not treated as a producer, so hops to it are not measured.

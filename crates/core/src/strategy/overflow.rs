@@ -200,8 +200,8 @@ impl Entry {
 }
 
 impl Overflow {
-    /// The next hop among those of least cost, to which the Interest now goes. `again`: it is pending, and silent ones are
-    /// left out.
+    /// The next hop among those of least cost that are not all silent, to which the Interest now goes. `again`: it is pending,
+    /// and silent ones are left out.
     fn choose(
         &mut self,
         event: &InterestArrival<'_>,
@@ -212,8 +212,10 @@ impl Overflow {
         let mut entry = self.prefixes.get_mut(event.prefix.index()).filter(|entry| !entry.hops.is_empty());
         let silent = |hop: &NextHop| entry.as_ref().is_some_and(|entry| entry.is_silent(hop.face, now));
         let hops = hops.filter(|hop| !(again && silent(hop)));
-        let least = hops.clone().map(|hop| hop.cost).min()?;
-        let cheapest = hops.filter(|hop| hop.cost == least);
+        let live = hops.clone().filter(|hop| !silent(hop)).map(|hop| hop.cost).min();
+        let least = live.or_else(|| hops.clone().map(|hop| hop.cost).min())?;
+        // What is cheaper is silent: it may get a copy.
+        let cheapest = hops.filter(|hop| hop.cost <= least);
         let first = Chosen { face: cheapest.clone().next()?.face, copy: None };
         let Some(known) = entry.as_ref() else { return Some(first) };
         let may = |face| cheapest.clone().any(|hop| hop.face == face);

@@ -27,13 +27,14 @@ use crate::packet::{Kind, NackReason, Packet};
 use crate::shared::explicit::{NO_PACE, end_of_field, round_trip_of_field, to_field};
 use crate::shared::longer_way;
 use crate::shared::suppression::{Suppression, SuppressionParams};
-use crate::shared::weir::{self, Slots, UNKNOWN};
+use crate::shared::weir::{self, Slots};
 use crate::units::{Duration, Time};
 use entry::{Entry, NEVER_NOTHING};
 use hop::{Hop, Turn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use swing::Swings;
+use untold::Told;
 
 /// Parameters of [`Weir`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -161,7 +162,7 @@ impl Weir {
         self.prefixes.get(prefix.index()).is_some_and(Entry::falls_back)
     }
 
-    /// The prefix falls back now, or no longer: who takes it over begins with what the other one knows.
+    /// The prefix falls back now, to windows that begin, or no longer: levels go on from the shares that windows had.
     fn change_over(&mut self, prefix: PrefixId, hops: &[NextHop], ctx: &mut Ctx<'_>) {
         let Some(entry) = self.prefixes.get_mut(prefix.index()) else { return };
         if entry.falls_back() {
@@ -237,7 +238,7 @@ impl Strategy for Weir {
                 hop.overtaken(record.sent, ctx.now);
                 continue;
             }
-            hop.waiting = None;
+            hop.came();
             if let Some(rtt) = event.rtt {
                 hop.answered(ctx.now, rtt, event.packet.mark > 0);
             }
@@ -245,10 +246,8 @@ impl Strategy for Weir {
         if entry.hops.len() < 2 {
             return;
         }
-        let fields = &event.packet.fields;
-        let tells = fields.get(self.slots.rate) != 0 && fields.get(self.slots.soft) != UNKNOWN;
         let before = entry.falls_back();
-        if entry.count_untold(event.face, tells) != before {
+        if entry.count_untold(event.face, Told::by(event, self.slots)) != before {
             self.change_over(event.prefix, event.hops, ctx);
         }
         if self.falls_back(event.prefix) {
@@ -288,8 +287,9 @@ impl Strategy for Weir {
         if event.packet.reason == NackReason::NoRoute
             && let Some(entry) = self.prefixes.get_mut(event.prefix.index())
             && let Some(hop) = entry.hops.iter_mut().find(|hop| hop.face == event.face)
+            && let Some(record) = event.sent.iter().find(|record| record.face == event.face)
         {
-            hop.refuse(ctx.now);
+            hop.refused(record.sent, ctx.now);
         }
         process_nack(event, choice);
     }
@@ -316,12 +316,13 @@ impl Strategy for Weir {
             return;
         }
         // So it does answer, as a copy for one that was gone shows.
-        hop.waiting = None;
+        let sent = if hop.is_gone(ctx.now) { hop.asked } else { hop.tried };
+        hop.came();
         if hop.level > 0.0 {
             return;
         }
-        let Some(tried) = hop.tried else { return };
-        hop.took(ctx.now.since(tried), true);
+        let Some(sent) = sent else { return };
+        hop.took(ctx.now.since(sent), true);
         entry.hear(ctx.now, face, &packet.fields, self.slots, &self.params);
     }
 
@@ -348,10 +349,14 @@ impl Strategy for Weir {
         let first = self.params.first_share.max(NEVER_NOTHING);
         let fresh = |hop: &NextHop| {
             let share = if Some(hop.cost) == cheapest { 1.0 } else { first };
-            Hop::new(hop.face, share, ctx.now)
+            Hop::new(*hop, share, ctx.now)
         };
         let entry = &mut self.prefixes[prefix.index()];
-        let known = |hop: &NextHop| entry.hops.iter().find(|known| known.face == hop.face).copied();
+        let known = |hop: &NextHop| {
+            let mut known = *entry.hops.iter().find(|known| known.face == hop.face)?;
+            known.cost = hop.cost;
+            Some(known)
+        };
         let is_same = entry.hops.len() == hops.len() && hops.iter().all(|hop| known(hop).is_some());
         entry.hops = hops.iter().map(|hop| known(hop).unwrap_or_else(|| fresh(hop))).collect();
         if !is_same {

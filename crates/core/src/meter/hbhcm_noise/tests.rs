@@ -3,7 +3,7 @@ use proptest::prelude::{prop, prop_assert, proptest};
 
 const BASE: Duration = Duration::from_millis(20);
 
-/// A hop with the bounds of the default scheme, and the time.
+/// A hop with the bounds of `measured`, and the time.
 struct Hop {
     noise: HopNoise,
     now: Time,

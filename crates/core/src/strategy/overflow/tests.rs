@@ -45,6 +45,22 @@ fn the_nearest_gets_all_until_half_its_window_is_used_and_then_the_least_filled(
 }
 
 #[test]
+fn dearer_next_hops_get_all_while_every_cheaper_one_is_silent() {
+    let mut bench = two_ways();
+    for _ in 0..3 {
+        bench.timeout_at(200, &[sent(1, 150), sent(2, 150)]);
+    }
+    // While it is not known that the third answers, one Interest of each goes alone; then copies do.
+    let sent: Vec<u16> = (0..5).map(|_| bench.interest(5000, 0, Arrival::New, &[])[0]).collect();
+    assert_eq!(sent.iter().filter(|&&face| face == 3).count(), 3, "{sent:?}");
+    answer(&mut bench, 5000, 5010, 3, 0);
+    let copied: Vec<Vec<u16>> = (0..3).map(|_| bench.interest(9000, 0, Arrival::New, &[])).collect();
+    assert!(copied.iter().all(|faces| faces[0] == 3) && copied[0].len() == 2, "{copied:?}");
+    answer(&mut bench, 9000, 9010, 1, 0);
+    ask(&mut bench, 9020, 1);
+}
+
+#[test]
 fn dearer_next_hops_are_for_retransmissions_alone() {
     let mut bench = two_ways();
     for _ in 0..20 {

@@ -1,6 +1,6 @@
 //! A next hop of a prefix: what it tells, and how long it takes.
 
-use super::super::ForwardingDecision;
+use super::super::{ForwardingDecision, NextHop};
 use super::round::Round;
 use crate::ids::FaceId;
 use crate::units::{Duration, Time};
@@ -12,6 +12,8 @@ const UNANSWERED: Duration = Duration::from_millis(300);
 /// and gets a copy of an Interest as often (ours).
 pub(super) const GONE: Duration = Duration::from_millis(1000);
 const GONE_ROUND_TRIPS: u64 = 4;
+/// As does one that says so often that it has no route, as with [`super::super::overflow`].
+const REFUSALS: u8 = 3;
 
 /// No next hop falls behind or gets ahead by more turns.
 const MOST_CREDIT: f64 = 2.0;
@@ -38,6 +40,7 @@ impl Turn {
 #[derive(Clone, Copy, Debug, ndnweir_state::Value)]
 pub(super) struct Hop {
     pub(super) face: FaceId,
+    pub(super) cost: u32,
     /// The part of the Interests that it gets.
     pub(super) share: f64,
     /// Turns that it waits for.
@@ -70,8 +73,12 @@ pub(super) struct Hop {
     pub(super) asked: Option<Time>,
     /// When the first Interest since its last Data went there.
     pub(super) waiting: Option<Time>,
-    /// How many more of its Data told no level than did, and whether it tells none.
+    /// How often it has said since its last Data that it has no route.
+    refusals: u8,
+    /// How many more of its Data told no level than did, how many since then no level was asked of, and whether it tells
+    /// none.
     pub(super) untold: u8,
+    pub(super) unasked: u8,
     pub(super) is_untold: bool,
     /// The mean round trip, and the last.
     pub(super) srtt: Option<Duration>,
@@ -80,13 +87,15 @@ pub(super) struct Hop {
 
 impl Hop {
     /// One that is new.
-    pub(super) fn new(face: FaceId, share: f64, now: Time) -> Hop {
+    pub(super) fn new(hop: NextHop, share: f64, now: Time) -> Hop {
+        let NextHop { face, cost } = hop;
         let (credit, level, part, round) = (0.0, 0.0, 0.0, Round::default());
         let (is_open, was_open, first, tried, asked) = (false, false, None, None, None);
-        let (may, waiting, untold, is_untold) = (false, None, 0, false);
+        let (may, waiting, refusals, untold, unasked, is_untold) = (false, None, 0, 0, 0, false);
         let (srtt, latest, seen, heard) = (None, Duration::ZERO, now, Time::ZERO);
         Hop {
             face,
+            cost,
             share,
             credit,
             may,
@@ -101,7 +110,9 @@ impl Hop {
             tried,
             asked,
             waiting,
+            refusals,
             untold,
+            unasked,
             is_untold,
             srtt,
             latest,
@@ -110,9 +121,9 @@ impl Hop {
 
     /// The same next hop, as if it had not told a level yet.
     pub(super) fn without_levels(&self, share: f64) -> Hop {
-        let new = Hop::new(self.face, share, self.seen);
-        let Hop { heard, asked, tried, srtt, latest, waiting, .. } = *self;
-        Hop { heard, asked, tried, srtt, latest, waiting, ..new }
+        let new = Hop::new(NextHop { face: self.face, cost: self.cost }, share, self.seen);
+        let Hop { heard, asked, srtt, latest, waiting, refusals, .. } = *self;
+        Hop { heard, asked, tried: asked, srtt, latest, waiting, refusals, ..new }
     }
 
     /// It takes its turn, and another one a copy.
@@ -140,16 +151,28 @@ impl Hop {
 
     /// Whether nothing has come for long since it was asked.
     pub(super) fn is_gone(&self, now: Time) -> bool {
-        self.waiting.is_some_and(|since| {
-            let passed = now.since(since);
-            passed >= GONE && self.srtt.is_none_or(|srtt| passed >= srtt * GONE_ROUND_TRIPS)
-        })
+        self.waiting.is_some_and(|since| now.since(since) >= self.patience())
     }
 
-    /// It says that it has no route: no more is to be waited for.
-    pub(super) fn refuse(&mut self, now: Time) {
-        let long = self.srtt.map_or(GONE, |srtt| GONE.max(srtt * GONE_ROUND_TRIPS));
-        self.waiting = Some(Time::ZERO + now.since(Time::ZERO + long));
+    fn patience(&self) -> Duration {
+        GONE.max(self.latest * GONE_ROUND_TRIPS)
+    }
+
+    /// A Data comes from it.
+    pub(super) fn came(&mut self) {
+        (self.waiting, self.refusals) = (None, 0);
+    }
+
+    /// It says that it has no route for what was `sent`. A single name may have none; after some of these, and no Data, no
+    /// more is to be waited for.
+    pub(super) fn refused(&mut self, sent: Time, now: Time) {
+        if self.heard >= sent {
+            return;
+        }
+        self.refusals = self.refusals.saturating_add(1);
+        if self.refusals >= REFUSALS {
+            self.waiting = Some(Time::ZERO + now.since(Time::ZERO + self.patience()));
+        }
     }
 
     /// Whether it tells no level of its own.

@@ -1,18 +1,56 @@
-//! Prefixes with a next hop that tells no level: its neighbour writes none, or a link on its way has a rate that nobody
-//! knows. Levels of the others say nothing of it, so that marks and round trips share the Interests of all.
+//! Prefixes with a next hop that tells no level: its neighbour writes none, a link on its way has a rate that nobody knows,
+//! or consumers ask for none. Levels of the others say nothing of it, so that marks and round trips share the Interests of
+//! all.
 
+use super::super::DataReturn;
 use super::entry::{Entry, NEVER_NOTHING};
 use super::hop::Hop;
 use crate::ids::FaceId;
+use crate::shared::weir::{Slots, UNKNOWN};
 
 /// So many more Data without a level than with one show that a next hop tells none, and so many the other way that it does
 /// (ours): a copy from elsewhere, or a mark that lasts for a moment, changes nothing.
 const ENOUGH: u8 = 16;
+/// Of Data that no level was asked of it takes so many in a row (ours): where some flows have levels, these share the
+/// Interests of all.
+const MANY: u8 = 128;
+
+/// What a Data says of its next hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// That it tells levels.
+    Level,
+    /// That it tells none.
+    Nothing,
+    /// Nothing at all: the Interest stated no pace, so that no level is told, or an application of this node answered.
+    Unasked,
+}
+
+impl Told {
+    pub(super) fn by(event: &DataReturn<'_>, slots: Slots) -> Told {
+        let fields = &event.packet.fields;
+        if fields.get(slots.rate) != 0 && fields.get(slots.soft) != UNKNOWN {
+            Told::Level
+        } else if event.local || event.interest_fields.get(slots.rate) == 0 {
+            Told::Unasked
+        } else {
+            Told::Nothing
+        }
+    }
+}
 
 impl Hop {
-    /// A Data from it tells a level, or does not.
-    fn count_untold(&mut self, tells: bool) {
-        self.untold = if tells { self.untold.saturating_sub(1) } else { (self.untold + 1).min(ENOUGH) };
+    fn count_untold(&mut self, told: Told) {
+        match told {
+            Told::Level => (self.unasked, self.untold) = (0, self.untold.saturating_sub(1)),
+            Told::Nothing => self.untold = (self.untold + 1).min(ENOUGH),
+            Told::Unasked => {
+                self.unasked = self.unasked.saturating_add(1).min(MANY);
+                if self.unasked == MANY {
+                    self.untold = ENOUGH;
+                }
+            }
+        }
         match self.untold {
             0 => self.is_untold = false,
             ENOUGH => self.is_untold = true,
@@ -27,17 +65,19 @@ impl Entry {
         self.falls_back
     }
 
-    /// A Data from `face` tells a level, or does not; whether the prefix falls back now.
-    pub(super) fn count_untold(&mut self, face: FaceId, tells: bool) -> bool {
+    /// What a Data from `face` tells; whether the prefix falls back now.
+    pub(super) fn count_untold(&mut self, face: FaceId, told: Told) -> bool {
         if let Some(hop) = self.hops.iter_mut().find(|hop| hop.face == face) {
-            hop.count_untold(tells);
+            hop.count_untold(told);
         }
         self.judge()
     }
 
-    /// Whether the prefix falls back now.
+    /// Whether the prefix falls back now: among those of least cost, if there are several, one tells no level.
     pub(super) fn judge(&mut self) -> bool {
-        self.falls_back = self.hops.len() > 1 && self.hops.iter().any(|hop| hop.is_untold);
+        let least = self.hops.iter().map(|hop| hop.cost).min();
+        let cheapest = || self.hops.iter().filter(|hop| Some(hop.cost) == least);
+        self.falls_back = cheapest().any(|hop| hop.is_untold) && cheapest().nth(1).is_some();
         self.falls_back
     }
 

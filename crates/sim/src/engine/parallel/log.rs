@@ -118,6 +118,11 @@ impl Said {
         self.calls.clear();
     }
 
+    /// How many entries it has.
+    pub(super) fn len(&self) -> usize {
+        self.changes.len() + self.arrivals.len() + self.calls.len()
+    }
+
     /// Takes what was logged later, and leaves an empty log.
     pub(super) fn take_in(&mut self, later: &mut Said) {
         fn take_in<T>(here: &mut Vec<T>, later: &mut Vec<T>) {
