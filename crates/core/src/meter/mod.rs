@@ -120,7 +120,8 @@ pub trait Meter {
     /// A Data leaves.
     fn on_data_out(&mut self, _event: &mut DataOut<'_>, _ctx: &mut Ctx<'_>) {}
 
-    /// When [`Meter::on_period`] must be called; [`Time::NEVER`] if not at all.
+    /// When [`Meter::on_period`] must be called; [`Time::NEVER`] if not at all. It may change in that call alone: a node asks
+    /// once it is set up, and after each.
     fn next_wake(&self) -> Time {
         Time::NEVER
     }
