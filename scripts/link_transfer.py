@@ -96,8 +96,8 @@ class Bench:
         here, _, before = ends[0]
         uris = [f"udp4://{there}" for _, there, _ in ends]
         rates = [f'rate = "{rate}"\n' if rate else "" for rate in rates]
-        faces = "".join(f'[[face]]\nuri = "{uri}"\n{rate}{options}\n' for uri, rate in zip(uris, rates))
-        faces = "" if options is None else faces
+        own = [] if options is None else zip(uris, rates)
+        faces = "".join(f'[[face]]\nuri = "{uri}"\n{rate}{options}\n' for uri, rate in own)
         routes = "".join(f'[[route]]\nprefix = "{prefix}"\nto = "{uri}"\n' for uri in uris for prefix in prefixes)
         path.write_text(
             f'{scheme}\n[listen]\nunix = "{self.folder}/{side}.sock"\nudp = ["{here}"]\n{faces}{routes}'
@@ -171,8 +171,8 @@ def run(binary, case, scheme, options, seed):
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         bench = Bench(binary, folder, stack)
         links = [LINKS[case["via"]](bench, path, seed + place) for place, path in enumerate(paths)]
-        ends = scheme[0].split("+") * 2
-        tomls = [options.fwd.get(name, "" if name == "default" else f'scheme = "{name}"') for name in ends[:2]]
+        ends = scheme[0].split("+")
+        tomls = [options.fwd.get(end, "" if end == "default" else f'scheme = "{end}"') for end in (ends[0], ends[-1])]
         rates = [path["rate"] if options.rates else None for path in paths]
         bench.forwarder("a", tomls[0], links, rates, [], None if options.on_demand else options.face)
         bench.forwarder("b", tomls[1], links, rates, ["/data"], options.face)

@@ -136,18 +136,11 @@ impl Weir {
         free: impl Fn(&NextHop) -> bool,
         left: Option<Duration>,
     ) -> Option<Turn> {
-        let entry = self.prefixes.get_mut(event.prefix.index());
-        let most_cost = if self.params.dearer {
-            u32::MAX
-        } else {
-            let gone = |face| entry.as_ref().is_some_and(|entry| entry.is_gone(face, now));
-            let answering = event.eligible().filter(|hop| free(hop) && !gone(hop.face));
-            answering.map(|hop| hop.cost).min().unwrap_or(u32::MAX)
-        };
-        let may = |hop: &NextHop| hop.face != event.in_face && hop.cost <= most_cost && free(hop);
+        let may = |hop: &NextHop| hop.face != event.in_face && free(hop);
+        let (entry, dearer) = (self.prefixes.get_mut(event.prefix.index()), self.params.dearer);
         let turn = entry.and_then(|entry| {
             let most = left.and_then(|left| entry.time_for(now, left));
-            entry.turn(now, most, |i, face| match event.hops.get(i) {
+            entry.turn(now, most, dearer, |i, face| match event.hops.get(i) {
                 // As a rule both have the same order.
                 Some(hop) if hop.face == face => may(hop),
                 _ => event.hops.iter().any(|hop| hop.face == face && may(hop)),
@@ -217,12 +210,11 @@ impl Strategy for Weir {
         let entry = self.prefixes.get(event.prefix.index());
         let gone = |face| entry.is_some_and(|entry| entry.is_gone(face, ctx.now));
         let answering = || event.eligible().filter(|hop| !gone(hop.face));
-        let once = |hop: &NextHop| {
-            !event.is_unused(hop.face, ctx.now) && event.record(hop.face).is_some_and(|record| !record.resent())
-        };
-        let again = answering().filter(once).min_by_key(|hop| event.record(hop.face).map(|record| record.sent));
-        if let Some(hop) = again.filter(|_| answering().all(|hop| !event.is_unused(hop.face, ctx.now))) {
-            choice.send(hop.face);
+        let had_it_once = answering().filter_map(|hop| event.record(hop.face)).filter(|record| !record.resent());
+        let again = had_it_once.min_by_key(|record| record.sent);
+        let any_unused = answering().any(|hop| event.is_unused(hop.face, ctx.now));
+        if let Some(record) = again.filter(|_| !any_unused) {
+            choice.send(record.face);
         } else if let Some(turn) = self.turn(ctx.now, event, |hop| event.is_unused(hop.face, ctx.now), None) {
             turn.send(choice);
         } else if let Some(hop) = event.used_earliest() {
@@ -246,8 +238,7 @@ impl Strategy for Weir {
         if entry.hops.len() < 2 {
             return;
         }
-        let before = entry.falls_back();
-        if entry.count_untold(event.face, Told::by(event, self.slots)) != before {
+        if entry.count_untold(event.face, Told::by(event, self.slots)) {
             self.change_over(event.prefix, event.hops, ctx);
         }
         if self.falls_back(event.prefix) {
@@ -365,10 +356,9 @@ impl Strategy for Weir {
         }
         entry.asked_until = Time::ZERO;
         entry.normalise();
-        let before = entry.falls_back();
-        if entry.judge() != before {
+        if entry.judge() {
             self.change_over(prefix, hops, ctx);
-        } else if before {
+        } else if entry.falls_back() {
             self.fallback.on_next_hops(prefix, hops, ctx);
         }
     }

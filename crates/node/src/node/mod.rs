@@ -20,6 +20,7 @@
 mod ahead;
 mod choices;
 mod data;
+mod end;
 mod extras;
 mod faces;
 mod faults;

@@ -69,11 +69,12 @@ pub(super) struct Entry {
 impl Entry {
     /// The next among those that `may`, by their place here and face: one that was not asked for long, or the next in
     /// turn, which are taken so that each gains its share of a turn and the one with most pays for it. None that takes more
-    /// than `most`, if one does not.
+    /// than `most`, if one does not; none that costs more than the cheapest that is not gone, unless `dearer`.
     pub(super) fn turn(
         &mut self,
         now: Time,
         most: Option<Duration>,
+        dearer: bool,
         may: impl Fn(usize, FaceId) -> bool,
     ) -> Option<Turn> {
         if let [only] = &mut self.hops[..]
@@ -96,8 +97,11 @@ impl Entry {
             any_gone |= hop.may && hop.is_gone(now);
             total += if hop.may { hop.share } else { 0.0 };
         }
+        if !dearer {
+            self.leave_out_dearer(now);
+        }
         let copy = if any_gone { self.leave_out_gone(now) } else { None };
-        if are_limited || any_gone || most.is_some() {
+        if are_limited || any_gone || !dearer || most.is_some() {
             self.narrow(now, are_limited, most);
             total = self.hops.iter().filter(|hop| hop.may).map(|hop| hop.share).sum();
         }
@@ -118,6 +122,12 @@ impl Entry {
             hop.round.ask(now, hop.srtt);
         }
         Some(self.hops[next].take(now, copy))
+    }
+
+    /// Those that cost more than the cheapest that may and is not gone may not.
+    fn leave_out_dearer(&mut self, now: Time) {
+        let least = self.hops.iter().filter(|hop| hop.may && !hop.is_gone(now)).map(|hop| hop.cost).min();
+        self.hops.iter_mut().for_each(|hop| hop.may &= least.is_none_or(|least| hop.cost <= least));
     }
 
     /// While another may, those that are gone may not; the one among them that gets a copy now, to show whether it

@@ -40,7 +40,9 @@ impl Told {
 }
 
 impl Hop {
-    fn count_untold(&mut self, told: Told) {
+    /// Whether that changes what is thought of it.
+    fn count_untold(&mut self, told: Told) -> bool {
+        let before = self.is_untold;
         match told {
             Told::Level => (self.unasked, self.untold) = (0, self.untold.saturating_sub(1)),
             Told::Nothing => self.untold = (self.untold + 1).min(ENOUGH),
@@ -56,6 +58,7 @@ impl Hop {
             ENOUGH => self.is_untold = true,
             _ => {}
         }
+        self.is_untold != before
     }
 }
 
@@ -65,20 +68,18 @@ impl Entry {
         self.falls_back
     }
 
-    /// What a Data from `face` tells; whether the prefix falls back now.
+    /// What a Data from `face` tells; whether the prefix changes over.
     pub(super) fn count_untold(&mut self, face: FaceId, told: Told) -> bool {
-        if let Some(hop) = self.hops.iter_mut().find(|hop| hop.face == face) {
-            hop.count_untold(told);
-        }
-        self.judge()
+        let hop = self.hops.iter_mut().find(|hop| hop.face == face);
+        hop.is_some_and(|hop| hop.count_untold(told)) && self.judge()
     }
 
-    /// Whether the prefix falls back now: among those of least cost, if there are several, one tells no level.
+    /// The prefix falls back while of those of least cost, if there are several, one tells no level. Whether it changes over.
     pub(super) fn judge(&mut self) -> bool {
         let least = self.hops.iter().map(|hop| hop.cost).min();
         let cheapest = || self.hops.iter().filter(|hop| Some(hop.cost) == least);
-        self.falls_back = cheapest().any(|hop| hop.is_untold) && cheapest().nth(1).is_some();
-        self.falls_back
+        let falls_back = cheapest().any(|hop| hop.is_untold) && cheapest().nth(1).is_some();
+        std::mem::replace(&mut self.falls_back, falls_back) != falls_back
     }
 
     /// Levels count again. Those of before are forgotten; shares are what next hops had in the meantime.
