@@ -1,7 +1,11 @@
 //! Losses on a link between two forwarders, which repair them.
 
-use crate::process::{Fwd, Running, wait_for};
+use crate::application::{object, producer};
+use crate::process::{Fwd, PATIENCE, Running, wait_for};
+use ndnweir_wire::{Component, InterestBuilder, LpHeader, LpPacketView, Name};
 use serde_json::Value;
+use std::net::UdpSocket;
+use std::time::{Duration, Instant};
 
 /// Starts `ndnweir link` between two forwarders: the link, and the places at which either finds the other.
 fn lossy(near: &Fwd, far: &Fwd, loss: &str) -> (Running, [String; 2]) {
@@ -82,4 +86,37 @@ fn a_stream_has_no_link_reliability() {
     let (fwd, far) = (Fwd::start(""), Fwd::start("--tcp 127.0.0.1:0"));
     let said = fwd.tool(&["face", "create", &format!("tcp4://{}", far.tcp()), "--reliability"]);
     assert!(said.contains("409") && said.contains("streams lose nothing"), "{said}");
+}
+
+/// What a forwarder keeps back from an address that may be forged must not be what asks it for the ack that proves it.
+#[test]
+fn the_first_data_that_a_peer_gets_asks_it_to_acknowledge_however_many_were_kept_back() {
+    let config = "[listen]\nudp = [\"127.0.0.1:0\"]\nunproven-burst = \"16kB\"\nunproven-rate = \"1Mbps\"\n";
+    let fwd = Fwd::with_config(config);
+    let _producer = producer(&fwd, "/test/object", &object(1_600_000));
+    let first_that_comes = |segments: std::ops::Range<u32>| {
+        let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
+        peer.connect(fwd.udp()).unwrap();
+        peer.set_read_timeout(Some(Duration::from_millis(4))).unwrap();
+        let (mut frame, start) = ([0; 9000], Instant::now());
+        for number in segments.cycle() {
+            let name = "/test/object".parse::<Name>().unwrap().with(Component::segment(number.into()));
+            let interest = InterestBuilder::new(name.as_view()).nonce(number.to_be_bytes()).encode().unwrap();
+            let header = LpHeader { tx_sequence: Some(number.into()), ..LpHeader::default() };
+            peer.send(&header.encode(Some(&interest))).unwrap();
+            while let Ok(len) = peer.recv(&mut frame) {
+                let header = LpPacketView::decode(&frame[..len]).unwrap().to_header();
+                // The last fragment of a packet asks.
+                if header.frag_count.is_some_and(|count| header.frag_index == Some(count - 1)) {
+                    return header;
+                }
+            }
+            assert!(start.elapsed() < PATIENCE);
+        }
+        unreachable!("segments go round")
+    };
+    // What may be sent at once to the address goes to the first.
+    for _ in 0..5 {
+        assert!(first_that_comes(0..200).tx_sequence.is_some());
+    }
 }

@@ -206,10 +206,10 @@ impl Strategy for Weir {
         {
             entry.doubt(event.sent, ctx.now);
         }
-        // What goes once more to one that is gone alone would be lost again; but it may be the only one that has it.
+        // What goes once more to one that is silent alone would be lost again; but it may be the only one that has it.
         let entry = self.prefixes.get(event.prefix.index());
-        let gone = |face| entry.is_some_and(|entry| entry.is_gone(face, ctx.now));
-        let answering = || event.eligible().filter(|hop| !gone(hop.face));
+        let silent = |face| entry.is_some_and(|entry| entry.is_silent(face, ctx.now));
+        let answering = || event.eligible().filter(|hop| !silent(hop.face));
         let had_it_once = answering().filter_map(|hop| event.record(hop.face)).filter(|record| !record.resent());
         let again = had_it_once.min_by_key(|record| record.sent);
         let any_unused = answering().any(|hop| event.is_unused(hop.face, ctx.now));

@@ -167,6 +167,9 @@ impl Daemon {
                             || self.forwarder.neighbour_sends_sequences(id),
                         ) {
                             self.totals.unproven += 1;
+                            if let Some(last) = self.frames.iter().last() {
+                                self.forwarder.kept_back(now, id, last);
+                            }
                             continue;
                         }
                     }

@@ -90,18 +90,22 @@ impl Entry {
             }
             return Some(self.hops[0].take(now, None));
         }
-        let (mut are_limited, mut any_gone, mut total) = (false, false, 0.0);
+        let (mut are_limited, mut any_gone, mut any_unproven, mut total) = (false, false, false, 0.0);
         for (i, hop) in self.hops.iter_mut().enumerate() {
             are_limited |= hop.was_open;
             hop.may = may(i, hop.face);
             any_gone |= hop.may && hop.is_gone(now);
+            any_unproven |= hop.may && hop.has_to_answer();
             total += if hop.may { hop.share } else { 0.0 };
         }
         if !dearer {
             self.leave_out_dearer(now);
         }
         let copy = if any_gone { self.leave_out_gone(now) } else { None };
-        if are_limited || any_gone || !dearer || most.is_some() {
+        if any_unproven {
+            self.leave_out_unproven(now);
+        }
+        if are_limited || any_gone || any_unproven || !dearer || most.is_some() {
             self.narrow(now, are_limited, most);
             total = self.hops.iter().filter(|hop| hop.may).map(|hop| hop.share).sum();
         }
@@ -115,6 +119,7 @@ impl Entry {
         }
         let overdue = if now < self.asked_until { None } else { self.overdue(now) };
         let next = overdue.or(most_credit.map(|(i, _)| i))?;
+        self.hops[next].is_asked();
         if are_limited {
             self.hops.iter_mut().for_each(|hop| hop.part *= 1.0 - TURN);
             let hop = &mut self.hops[next];
@@ -146,6 +151,14 @@ impl Entry {
             }
         }
         copy
+    }
+
+    /// While another answers, those from which nothing ever came may not, if they have been asked enough.
+    #[inline(never)]
+    fn leave_out_unproven(&mut self, now: Time) {
+        if self.hops.iter().any(|hop| hop.may && hop.has_answered() && !hop.is_gone(now)) {
+            self.hops.iter_mut().for_each(|hop| hop.may &= !hop.has_to_answer());
+        }
     }
 
     /// Of those that may, ways without room do not while others answer, nor those that take too long, if one does not.
@@ -311,9 +324,9 @@ impl Entry {
         }
     }
 
-    /// Whether nothing has come from it for long, though it was asked.
-    pub(super) fn is_gone(&self, face: FaceId, now: Time) -> bool {
-        self.hops.iter().any(|hop| hop.face == face && hop.is_gone(now))
+    /// Whether nothing has come from it for long, or ever, though it was asked.
+    pub(super) fn is_silent(&self, face: FaceId, now: Time) -> bool {
+        self.hops.iter().any(|hop| hop.face == face && (hop.is_gone(now) || hop.has_to_answer()))
     }
 
     /// What was sent to these next hops is sent again. One that had time to answer twice, and from which nothing has come

@@ -15,6 +15,10 @@ const GONE_ROUND_TRIPS: u64 = 4;
 /// As does one that says so often that it has no route, as with [`super::super::overflow`].
 const REFUSALS: u8 = 3;
 
+/// So many Interests go to one from which nothing ever came, while another answers (ours; three round trips of a window
+/// that begins with ten would be 70): as many may be lost, not those of the time until it is taken for gone.
+const MOST_UNPROVEN: u8 = 32;
+
 /// No next hop falls behind or gets ahead by more turns.
 const MOST_CREDIT: f64 = 2.0;
 
@@ -75,6 +79,8 @@ pub(super) struct Hop {
     pub(super) waiting: Option<Time>,
     /// How often it has said since its last Data that it has no route.
     refusals: u8,
+    /// How many Interests went there beside others' before its first Data came; `None` since then.
+    unproven: Option<u8>,
     /// How many more of its Data told no level than did, how many since then no level was asked of, and whether it tells
     /// none.
     pub(super) untold: u8,
@@ -91,7 +97,8 @@ impl Hop {
         let NextHop { face, cost } = hop;
         let (credit, level, part, round) = (0.0, 0.0, 0.0, Round::default());
         let (is_open, was_open, first, tried, asked) = (false, false, None, None, None);
-        let (may, waiting, refusals, untold, unasked, is_untold) = (false, None, 0, 0, 0, false);
+        let (may, waiting, refusals, unproven) = (false, None, 0, Some(0));
+        let (untold, unasked, is_untold) = (0, 0, false);
         let (srtt, latest, seen, heard) = (None, Duration::ZERO, now, Time::ZERO);
         Hop {
             face,
@@ -111,6 +118,7 @@ impl Hop {
             asked,
             waiting,
             refusals,
+            unproven,
             untold,
             unasked,
             is_untold,
@@ -122,8 +130,8 @@ impl Hop {
     /// The same next hop, as if it had not told a level yet.
     pub(super) fn without_levels(&self, share: f64) -> Hop {
         let new = Hop::new(NextHop { face: self.face, cost: self.cost }, share, self.seen);
-        let Hop { heard, asked, srtt, latest, waiting, refusals, .. } = *self;
-        Hop { heard, asked, tried: asked, srtt, latest, waiting, refusals, ..new }
+        let Hop { heard, asked, srtt, latest, waiting, refusals, unproven, .. } = *self;
+        Hop { heard, asked, tried: asked, srtt, latest, waiting, refusals, unproven, ..new }
     }
 
     /// It takes its turn, and another one a copy.
@@ -158,9 +166,23 @@ impl Hop {
         GONE.max(self.latest * GONE_ROUND_TRIPS)
     }
 
+    pub(super) const fn has_answered(&self) -> bool {
+        self.unproven.is_none()
+    }
+
+    /// Whether it has got all that it may get before its first Data, while another answers.
+    pub(super) fn has_to_answer(&self) -> bool {
+        self.unproven.is_some_and(|unproven| unproven >= MOST_UNPROVEN)
+    }
+
+    /// Of several it is the one that is asked.
+    pub(super) fn is_asked(&mut self) {
+        self.unproven = self.unproven.map(|unproven| (unproven + 1).min(MOST_UNPROVEN));
+    }
+
     /// A Data comes from it.
     pub(super) fn came(&mut self) {
-        (self.waiting, self.refusals) = (None, 0);
+        (self.waiting, self.refusals, self.unproven) = (None, 0, None);
     }
 
     /// It says that it has no route for what was `sent`. A single name may have none; after some of these, and no Data, no

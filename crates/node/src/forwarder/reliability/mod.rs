@@ -274,6 +274,14 @@ impl ReliableLink {
         Ok(())
     }
 
+    /// The packet sent last, which asked the neighbour to acknowledge, was kept back: the next one asks.
+    pub fn ask_again(&mut self) {
+        if !self.acknowledged {
+            self.sent.untrack();
+            self.ask_from = Time::ZERO;
+        }
+    }
+
     /// Appends the next frame that the link itself has to send; call until none.
     pub fn poll(&mut self, now: Time, mtu: usize, frames: &mut Frames) -> Option<LinkFrame> {
         if self.sent.expire(now) == Expired::Silent {

@@ -210,6 +210,11 @@ impl Sent {
         number
     }
 
+    /// The frame that was numbered last did not leave; its TxSequence is free again.
+    pub(super) fn untrack(&mut self) {
+        self.ring.pop_back_if(|last| last.as_ref().is_some_and(|last| last.part.packet == NONE));
+    }
+
     /// An ack has come, perhaps with what the neighbour says of the arrival. Whether it is for something in flight.
     pub(super) fn acknowledge(&mut self, now: Time, number: u64, arrival: Option<Arrival>) -> bool {
         let ahead = number.wrapping_sub(self.base);

@@ -94,6 +94,11 @@ fn a_next_hop_that_comes_back_is_as_long_as_its_copy_took() {
     assert_eq!(bench.strategy.prefixes[0].hops[1].srtt, Some(Duration::from_millis(40)));
 }
 
+/// A Data has come from each.
+fn both_answered(bench: &mut Bench<Weir>) {
+    [1, 2].iter().for_each(|&face| _ = answer(bench, 0, face, 0, 9000, 0));
+}
+
 /// Where 100 new Interests go.
 fn hundred(bench: &mut Bench<Weir>, ms: u64) -> [usize; 2] {
     let sent: Vec<u16> = (0..100).map(|_| bench.interest(ms, 0, Arrival::New, &[])[0]).collect();
@@ -112,10 +117,33 @@ fn without_dearer_ways_the_cheapest_gets_all_until_nothing_comes_from_it() {
     assert_eq!(bench.interest(2002, 1, Arrival::New, &[]), [2], "from where the cheapest leads there is no other way");
 }
 
+// Of the first hundred Interests 16 and 16 go before anything has come.
+#[test]
+fn a_next_hop_that_never_answered_gets_32_interests_while_another_answers() {
+    let mut bench: Bench<Weir> = Bench::new(&json!({}), &[(1, 1), (2, 1)]);
+    (0..32).for_each(|_| drop(bench.interest(0, 0, Arrival::New, &[])));
+    answer(&mut bench, 10, 1, 10, 9000, 0);
+    assert_eq!(hundred(&mut bench, 10), [84, 16]);
+    assert_eq!(bench.interest(20, 0, Arrival::Retransmission, &[sent(1, 10)]), [1], "not to what may be dead");
+    answer(&mut bench, 60, 2, 60, 9000, 0);
+    assert_eq!(hundred(&mut bench, 60), [50, 50]);
+}
+
+#[test]
+fn where_nothing_came_from_any_next_hop_none_has_to_wait() {
+    let mut bench: Bench<Weir> = Bench::new(&json!({}), &[(1, 1), (2, 1)]);
+    assert_eq!(hundred(&mut bench, 0), [50, 50]);
+    assert_eq!(hundred(&mut bench, 10), [50, 50]);
+    answer(&mut bench, 20, 1, 20, 9000, 0);
+    assert_eq!(hundred(&mut bench, 20), [100, 0]);
+    assert_eq!(hundred(&mut bench, 1100)[0], 50, "nothing has come from the first for long, either");
+}
+
 // Asked first at 0, and again at 990 so that no copy is due before 1990.
 #[test]
 fn a_next_hop_from_which_nothing_comes_for_a_second_gets_copies_alone_until_it_answers() {
     let mut bench: Bench<Weir> = Bench::new(&json!({}), &[(1, 1), (2, 1)]);
+    both_answered(&mut bench);
     assert_eq!(hundred(&mut bench, 0), [50, 50]);
     answer(&mut bench, 10, 1, 10, 9000, 0);
     assert_eq!(hundred(&mut bench, 990), [50, 50]);
@@ -134,6 +162,7 @@ fn a_next_hop_from_which_nothing_comes_for_a_second_gets_copies_alone_until_it_a
 #[test]
 fn what_is_asked_for_again_goes_to_one_that_is_gone_only_if_all_are() {
     let mut bench: Bench<Weir> = Bench::new(&json!({}), &[(1, 1), (2, 1)]);
+    both_answered(&mut bench);
     hundred(&mut bench, 0);
     let again = |bench: &mut Bench<Weir>, ms| bench.interest(ms, 0, Arrival::Retransmission, &[sent(1, ms - 30)]);
     answer(&mut bench, 500, 1, 10, 9000, 0);
@@ -164,6 +193,7 @@ fn where_no_next_hop_answers_all_are_asked() {
 #[test]
 fn a_next_hop_that_has_no_route_gets_copies_alone_until_it_answers() {
     let mut bench: Bench<Weir> = Bench::new(&json!({}), &[(1, 1), (2, 1)]);
+    both_answered(&mut bench);
     assert_eq!(hundred(&mut bench, 2000), [50, 50]);
     answer(&mut bench, 2010, 1, 10, 9000, 0);
     bench.nack_for(2010, 2, NackReason::Duplicate, &[sent(2, 2000)]);
