@@ -15,6 +15,7 @@
 
 use super::codel::{self, CodelState};
 use super::{Action, Discipline, Limit, Queued};
+use crate::check;
 use crate::component::{Component, Env};
 use crate::ctx::Ctx;
 use crate::error::SchemeError;
@@ -46,6 +47,9 @@ pub struct Params {
     pub drop_batch: u32,
     /// What happens to the packets CoDel picks (RFC 8290 §5.2.6 lets ECN decide; ours: mark).
     pub action: Action,
+    /// The part of what is sent that flows without a queue get while others wait (RFC 8290 §4.2: all, 1, like all that
+    /// had none waiting). With less, flows of one packet each cannot keep the others waiting for good (ours).
+    pub first_part: f64,
     /// Packets whose field for an explicit rate says one are not picked: another part of the scheme has told their flow
     /// what this link has for it (ours).
     pub spare_rated: bool,
@@ -62,6 +66,7 @@ impl Default for Params {
             flows: 1024,
             drop_batch: 64,
             action,
+            first_part: 1.0,
             spare_rated: false,
         }
     }
@@ -125,6 +130,7 @@ pub struct FqCodel {
     quantum: i64,
     most: usize,
     batch: u32,
+    first_part: f64,
     /// The field of packets that CoDel spares.
     spared: Option<Slot>,
     queues: Vec<Queue>,
@@ -134,8 +140,12 @@ pub struct FqCodel {
     recent: [u32; RECENT],
     /// Queues that began to hold packets and have not had their turn.
     fresh: VecDeque<u32>,
+    /// Those among them of flows that had none, if these get but a part.
+    first: VecDeque<u32>,
     /// Queues that take turns.
     old: VecDeque<u32>,
+    /// By how many bytes these flows are ahead of their part.
+    ahead: f64,
     /// Queues that have been on the lists and are not, in the order in which they became empty.
     resting: IndexList,
     packets: u32,
@@ -158,6 +168,7 @@ impl Component for FqCodel {
         if !(1..=65_536).contains(&params.flows) {
             return Err(SchemeError::value("flows", params.flows, "is out of range", "give a number from 1 to 65536"));
         }
+        check::number("first-part", params.first_part, 0.1, 1.0)?;
         if params.drop_batch == 0 {
             return Err(SchemeError::value("drop-batch", 0, "would keep a queue over its limit", "give 1 or more"));
         }
@@ -165,18 +176,21 @@ impl Component for FqCodel {
     }
 
     fn new(params: &Params, env: &mut Env<'_>) -> FqCodel {
-        let Params { target, interval, mtu, quantum, flows, drop_batch, action, spare_rated } = *params;
+        let Params { target, interval, mtu, quantum, flows, drop_batch, action, first_part, spare_rated } = *params;
         FqCodel {
             codel: codel::Params { target, interval, mtu, action },
             quantum: quantum.get() as i64,
             most: flows as usize,
             batch: drop_batch,
+            first_part,
             spared: spare_rated.then(|| env.slot(Field::ExplicitRate)),
             queues: Vec::new(),
             homes: BTreeMap::new(),
             recent: [0; RECENT],
             fresh: VecDeque::new(),
+            first: VecDeque::new(),
             old: VecDeque::new(),
+            ahead: 0.0,
             resting: IndexList::default(),
             packets: 0,
             bytes: Bytes::ZERO,
@@ -227,12 +241,13 @@ impl FqCodel {
         queue
     }
 
-    /// A queue that is on no list begins to hold packets.
-    fn list(&mut self, place: u32) {
+    /// A queue that is on no list begins to hold packets, of a flow that had none if it `is_first`.
+    fn list(&mut self, place: u32, is_first: bool) {
         self.resting.remove(place);
         let queue = &mut self.queues[place as usize];
         (queue.listed, queue.deficit) = (true, self.quantum);
-        self.fresh.push_back(place);
+        let list = if is_first { &mut self.first } else { &mut self.fresh };
+        list.push_back(place);
     }
 
     /// A queue has become empty, and is taken off the lists.
@@ -257,7 +272,7 @@ impl FqCodel {
             self.rest(last);
         }
         let place = known.unwrap_or_else(|| self.move_in(flow));
-        self.list(place);
+        self.list(place, false);
         place
     }
 
@@ -281,8 +296,15 @@ impl FqCodel {
         Some(queued)
     }
 
-    /// Drops half of the longest queue from its head, the lowest number among equals.
-    fn drop_from_fattest(&mut self, dropped: &mut Vec<Packet>) {
+    /// Drops from the queue that came last of those that get but a part, if they hold more than that, and else half of
+    /// the longest from its head, the lowest number among equals.
+    fn relieve(&mut self, dropped: &mut Vec<Packet>) {
+        let first: u64 = self.first.iter().map(|&place| self.queues[place as usize].bytes).sum();
+        if first as f64 > self.first_part * self.bytes.get() as f64 {
+            let last = self.first.iter().rev().find(|&&place| self.queues[place as usize].bytes > 0).copied();
+            dropped.extend(last.and_then(|place| self.pop(place)).map(|queued| queued.packet));
+            return;
+        }
         let held = (0..self.queues.len()).filter(|&i| !self.queues[i].packets.is_empty());
         let Some(fattest) = held.max_by_key(|&i| (self.queues[i].bytes, Reverse(i))) else { return };
         let goal = self.queues[fattest].bytes / 2;
@@ -295,6 +317,17 @@ impl FqCodel {
                 return;
             }
         }
+    }
+
+    /// So many bytes leave, of a flow that had no queue if it `is_first`.
+    fn count_ahead(&mut self, is_first: bool, size: u32) {
+        let size = f64::from(size);
+        self.ahead = match is_first {
+            true if self.fresh.is_empty() && self.old.is_empty() => 0.0,
+            true => self.ahead + size * (1.0 - self.first_part),
+            // No more than for one packet is saved up.
+            false => self.ahead.max(0.0) - size * self.first_part,
+        };
     }
 
     /// The packet that a queue sends in its turn; none if CoDel leaves nothing.
@@ -320,7 +353,10 @@ impl FqCodel {
 impl Discipline for FqCodel {
     fn enqueue(&mut self, packet: Packet, limit: Limit, dropped: &mut Vec<Packet>, ctx: &mut Ctx<'_>) {
         let flow = packet.name.flow;
-        let place = self.home(flow).unwrap_or_else(|| self.move_in(flow));
+        let known = self.home(flow);
+        // Where nobody waits there is nobody to wait for.
+        let is_first = known.is_none() && self.packets > 0 && self.first_part < 1.0;
+        let place = known.unwrap_or_else(|| self.move_in(flow));
         self.packets += 1;
         self.bytes += packet.bytes();
         let queue = &mut self.queues[place as usize];
@@ -333,19 +369,19 @@ impl Discipline for FqCodel {
         queue.bytes += u64::from(packet.size);
         queue.packets.push_back(Queued::new(packet, ctx));
         if !queue.listed {
-            self.list(place);
+            self.list(place, is_first);
         }
         let over = |fq: &FqCodel| match limit {
             Limit::Packets(most) => fq.packets > most,
             Limit::Bytes(most) => fq.bytes > most,
         };
         while over(self) {
-            self.drop_from_fattest(dropped);
+            self.relieve(dropped);
         }
     }
 
     fn dequeue(&mut self, dropped: &mut Vec<Packet>, ctx: &mut Ctx<'_>) -> Option<Queued> {
-        if self.packets == 0 && self.fresh.len() + self.old.len() == 1 {
+        if self.packets == 0 && self.first.is_empty() && self.fresh.len() + self.old.len() == 1 {
             // What the turns below come to for the only queue on the lists.
             let place = self.fresh.pop_front().or_else(|| self.old.pop_front())?;
             self.queues[place as usize].control.idles();
@@ -353,8 +389,14 @@ impl Discipline for FqCodel {
             return None;
         }
         loop {
-            let is_fresh = !self.fresh.is_empty();
-            let list = if is_fresh { &mut self.fresh } else { &mut self.old };
+            let is_alone = self.fresh.is_empty() && self.old.is_empty();
+            let is_first = !self.first.is_empty() && (self.ahead <= 0.0 || is_alone);
+            let is_fresh = is_first || !self.fresh.is_empty();
+            let list = match is_fresh {
+                true if is_first => &mut self.first,
+                true => &mut self.fresh,
+                false => &mut self.old,
+            };
             let place = *list.front()?;
             let queue = &mut self.queues[place as usize];
             if queue.deficit <= 0 {
@@ -365,11 +407,13 @@ impl Discipline for FqCodel {
             }
             if let Some(queued) = self.serve(place, dropped, ctx.now) {
                 self.queues[place as usize].deficit -= i64::from(queued.packet.size);
+                self.count_ahead(is_first, queued.packet.size);
                 return Some(queued);
             }
             if is_fresh {
                 // Behind those that have waited, or a flow of single packets would always be new.
-                self.fresh.pop_front();
+                let list = if is_first { &mut self.first } else { &mut self.fresh };
+                list.pop_front();
                 self.old.push_back(place);
             } else {
                 self.old.pop_front();
@@ -399,7 +443,7 @@ impl Discipline for FqCodel {
     }
 
     fn pass(&mut self, flow: FlowId, size: Bytes, _: &mut Ctx<'_>) -> bool {
-        if self.packets > 0 || self.fresh.len() + self.old.len() > 1 {
+        if self.packets > 0 || !self.first.is_empty() || self.fresh.len() + self.old.len() > 1 {
             return false;
         }
         let is_fresh = !self.fresh.is_empty();

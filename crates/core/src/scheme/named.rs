@@ -128,7 +128,7 @@ pub(super) const NAMED: &[Named] = &[
         name: "weir",
         summary: "the default: levels that routers count and Data carry: consumers pace at them, nodes split by them",
         composition: || {
-            let discipline = json!({ "name": "fq-codel", "spare-rated": true });
+            let discipline = json!({ "name": "fq-codel", "first-part": 0.5, "spare-rated": true });
             json!({ "consumer": "weir", "meter": "weir", "strategy": "weir", "discipline": discipline })
         },
     },

@@ -54,6 +54,54 @@ fn new_flows_go_first_and_old_ones_share_bytes() {
     assert_eq!(order, [(1, 0), (1, 1), (2, 0), (2, 1), (2, 2), (3, 0), (1, 2), (1, 3)]);
 }
 
+// Flow 1 has sent its first packets and takes turns when before each packet that leaves a flow of one packet comes. At
+// 0.75 it gets one of four, but for the first, which is saved up.
+#[test]
+fn flows_of_one_packet_each_leave_those_that_wait_their_part() {
+    for (part, wanted) in [(1.0, 0), (0.75, 9), (0.5, 19)] {
+        let mut bench = Bench::new(1000, &json!({ "first-part": part }));
+        (0..100).for_each(|i| drop(bench.put(ms(0), 1, i, 1000)));
+        (0..2).for_each(|_| assert_eq!(bench.take(ms(0)).unwrap().0.0, 1));
+        let mut from_first = 0;
+        for flow in 2..42 {
+            bench.put(ms(0), flow, 0, 1000);
+            from_first += u32::from(bench.take(ms(0)).unwrap().0.0 == 1);
+        }
+        assert_eq!(from_first, wanted, "{part}");
+    }
+}
+
+// Of ten packets flow 1 has three, and flows that had no queue hold more than half: the last of these goes, not flow 1's.
+#[test]
+fn flows_without_a_queue_that_hold_more_than_their_part_lose_what_is_too_much() {
+    for (part, lost) in [(1.0, (1, 2)), (0.5, (9, 0))] {
+        let mut bench = Bench::new(10, &json!({ "first-part": part }));
+        (0..5).for_each(|i| drop(bench.put(ms(0), 1, i, 1000)));
+        (0..2).for_each(|_| assert_eq!(bench.take(ms(0)).unwrap().0.0, 1));
+        (2..9).for_each(|flow| drop(bench.put(ms(0), flow, 0, 1000)));
+        assert_eq!(bench.take(ms(0)).unwrap().0.0, 2, "flow 1 takes turns by now");
+        bench.put(ms(0), 2, 1, 1000);
+        assert_eq!(bench.put(ms(0), 9, 0, 1000).first(), Some(&lost), "{part}");
+    }
+}
+
+// Flow 1 has sent a packet and rests; it comes back behind ten flows that had no queue, and flow 2, which sends three. One
+// of the ten is saved up, and one goes before each of the three.
+#[test]
+fn a_flow_that_had_a_queue_does_not_wait_for_all_that_had_none() {
+    for (part, wanted) in [(1.0, 10), (0.5, 4)] {
+        let mut bench = Bench::new(100, &json!({ "first-part": part }));
+        bench.put(ms(0), 1, 0, 1000);
+        while bench.take(ms(0)).is_some() {}
+        (0..3).for_each(|i| drop(bench.put(ms(1), 2, i, 1000)));
+        (3..13).for_each(|flow| drop(bench.put(ms(1), flow, 0, 1000)));
+        bench.put(ms(1), 1, 1, 1000);
+        let order: Vec<u32> = std::iter::from_fn(|| bench.take(ms(1))).map(|((flow, ..), _)| flow).collect();
+        let before = order.iter().take_while(|&&flow| flow != 1).filter(|&&flow| flow > 2).count();
+        assert_eq!(before, wanted, "{part}");
+    }
+}
+
 // Flow 1 holds 8000 B when the eleventh packet comes: from its head go packets until half, 4000 B, is gone.
 #[test]
 fn the_fattest_flow_loses_half_of_its_queue_from_the_head_but_not_more_than_a_batch() {
