@@ -96,18 +96,24 @@ def victim(attack, size, flags=()):
     lab.stop_all()
 
 
-def join(lab, far, near, *options, number=""):
-    """Joins two forwarders by a link with these options, whose queue is a BDP; by it `near` asks for /attack."""
+def emulated(lab, far, near, *options, number=""):
+    """A link with these options, whose queue is a BDP, from a forwarder, which knows it, to the port `near`; the port of
+    its near end."""
     words = [lab.ndnweir, "link", "--json", *options, "--queue", "1BDP"]
-    link = lab.start(f"link{number}", [*words, "--a", f"127.0.0.1:{far.udp}", "--b", f"127.0.0.1:{near.udp}"])
+    link = lab.start(f"link{number}", [*words, "--a", f"127.0.0.1:{far.udp}", "--b", f"127.0.0.1:{near}"])
 
     def ports():
         return [int(port) for port in re.findall(r"127\.0\.0\.1:(\d+)", link.text())]
 
     lab.until(link, lambda: len(ports()) >= 2)
-    # Each knows the other, at the link's end.
     lab.tool(far, f"route add /none{number} udp4://127.0.0.1:{ports()[0]}")
-    lab.tool(near, f"route add /attack udp4://127.0.0.1:{ports()[1]}")
+    return ports()[1]
+
+
+def join(lab, far, near, *options, number=""):
+    """Joins two forwarders by such a link; by it `near` asks for /attack."""
+    port = emulated(lab, far, near.udp, *options, number=number)
+    lab.tool(near, f"route add /attack udp4://127.0.0.1:{port}")
 
 
 def fresh(lab, forwarder, fetch):

@@ -5,6 +5,9 @@ use clap::Args;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+/// How many seeds there may be.
+pub const SEEDS: std::ops::RangeInclusive<i64> = 1..=10_000;
+
 /// A part of the jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
@@ -57,7 +60,7 @@ pub struct JudgeArgs {
     #[arg(long)]
     pub full: bool,
     /// How many seeds to run, from seed 1 on
-    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(SEEDS))]
     pub seeds: u32,
     /// Judge also on networks drawn from this seed
     #[arg(long, value_name = "SEED")]

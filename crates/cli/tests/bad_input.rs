@@ -163,6 +163,14 @@ fn what_is_no_file_is_refused_wherever_a_file_is_named() {
 }
 
 #[test]
+#[cfg(all(unix, feature = "sweep"))]
+fn a_table_of_runs_that_is_no_file_is_refused() {
+    let dir = tempdir().unwrap();
+    std::os::unix::fs::symlink("/dev/null", dir.path().join("runs.parquet")).unwrap();
+    rejects(dir.path(), &["report", "runs.parquet"], &["runs.parquet: this is not a file", "--merge"]);
+}
+
+#[test]
 #[cfg(unix)]
 fn a_checkpoint_that_is_no_file_is_refused() {
     let dir = tempdir().unwrap();

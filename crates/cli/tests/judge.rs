@@ -171,5 +171,17 @@ fn a_plan_of_another_build_or_of_other_criteria_is_rejected() {
         let said = stderr(&run(dir.path(), "judge --run-plan wrong.json --out out").code(2));
         assert!(said.contains(part) && said.contains("wrong.json"), "{to}: {said}");
     }
+    let seeds = format!("\"seeds\": {}", plan["options"]["seeds"]);
+    for (from, to, part) in [
+        (seeds.as_str(), "\"seeds\": 4000000000", "4000000000 seeds; there may be 1 to 10000"),
+        ("\"criteria\": null", "\"criteria\": \"nowhere\"", "nowhere"),
+        ("\"set\": []", "\"set\": [\"run.duration=1s\"]", "--set run.duration=1s"),
+    ] {
+        let wrong = text.replace(from, to);
+        assert!(wrong != text, "{from}");
+        fs::write(dir.path().join("wrong.json"), wrong).unwrap();
+        let said = stderr(&run(dir.path(), "judge --run-plan wrong.json --out out").code(2));
+        assert!(said.starts_with("error: wrong.json: ") && said.contains(part), "{to}: {said}");
+    }
     assert!(!dir.path().join("out").exists());
 }

@@ -11,28 +11,33 @@ pub const SETTINGS: u64 = 16 << 20;
 /// Most bytes of what programs write: a file of results, a trace, a checkpoint. 4 GiB.
 pub const RESULTS: u64 = 4 << 30;
 
-/// The content of a file of at most `most` bytes.
+/// A file of at most `most` bytes, open.
 ///
 /// # Errors
 /// If it cannot be read, is no file, or has more bytes.
-pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+pub fn open(path: &Path, most: u64) -> io::Result<File> {
     // Asked by name, since opening a pipe waits for a writer.
     let meta = fs::metadata(path)?;
     if !meta.is_file() {
         return Err(io::Error::new(ErrorKind::InvalidInput, "this is not a file"));
     }
-    let too_long = |bytes: u64| {
-        let message = format!("the file has {bytes} bytes, more than {most}");
-        io::Error::new(ErrorKind::FileTooLarge, message)
-    };
-    if meta.len() > most {
-        return Err(too_long(meta.len()));
-    }
+    if meta.len() > most { Err(too_long(meta.len(), most)) } else { File::open(path) }
+}
+
+fn too_long(bytes: u64, most: u64) -> io::Error {
+    io::Error::new(ErrorKind::FileTooLarge, format!("the file has {bytes} bytes, more than {most}"))
+}
+
+/// The content of a file of at most `most` bytes.
+///
+/// # Errors
+/// Those of [`open`].
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     // It may have grown since, and files of /proc have no length.
-    File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    open(path, most)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     match bytes.len() as u64 {
-        length if length > most => Err(too_long(length)),
+        length if length > most => Err(too_long(length, most)),
         _ => Ok(bytes),
     }
 }

@@ -336,11 +336,20 @@ impl ConsumerReader<'_> {
             }
         };
         let gap = || {
-            let per_second = f.required::<RequestRate>("rate", "\"1000/s\"").map(|rate| match rate {
+            let per_second = |rate: &RequestRate| match *rate {
                 RequestRate::PerSecond(n) => n,
                 RequestRate::Bits(rate) => rate.packets_per_second(payload),
-            });
-            per_second.map(|rate| Duration::from_secs_f64(1.0 / rate))
+            };
+            if f.item("rate").is_none() {
+                f.missing("rate", "\"1000/s\"");
+            }
+            // Time has whole nanoseconds.
+            let check = |rate: &RequestRate| match per_second(rate) {
+                n if n > 1e9 => Err(format!("{n:.0} Interests in a second are absurd")),
+                _ => Ok(()),
+            };
+            let rate = f.checked("rate", "write at most 1e9 Interests in a second, such as \"1000/s\"", check);
+            rate.map(|rate| Duration::from_secs_f64(1.0 / per_second(&rate)))
         };
         match kind {
             Kind::Flows => {

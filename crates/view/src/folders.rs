@@ -4,8 +4,8 @@ use ndnweir_lab::results::Repeat;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::fs;
-use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -17,6 +17,10 @@ const MAX_ENTRIES: usize = 20_000;
 /// A larger `summary.json` is listed without what it says, and a larger file is not served.
 const MAX_SUMMARY: u64 = 64 << 20;
 const MAX_FILE: u64 = 256 << 20;
+/// Bytes of all `summary.json` that a listing reads; of further folders it does not say what they hold.
+const MAX_SUMMARIES: u64 = 1 << 30;
+/// Schemes of a folder that are listed.
+const MAX_SCHEMES: usize = 256;
 
 /// What of `summary.json` is listed.
 #[derive(Debug, Default, Deserialize)]
@@ -45,20 +49,26 @@ struct StoredRun {
 /// The result folders below `root`, the newest first.
 pub fn list(root: &Path) -> Value {
     let mut found: Vec<(u64, Value)> = Vec::new();
-    let mut entries = 0;
-    walk(root, root, DEPTH, &mut entries, &mut found);
+    let mut left = Left { entries: MAX_ENTRIES, bytes: MAX_SUMMARIES };
+    walk(root, root, DEPTH, &mut left, &mut found);
     found.sort_by_key(|(at, folder)| (std::cmp::Reverse(*at), folder["path"].to_string()));
     found.into_iter().map(|(_, folder)| folder).collect()
 }
 
-fn walk(root: &Path, folder: &Path, depth: usize, entries: &mut usize, found: &mut Vec<(u64, Value)>) {
+/// What a listing may still look at.
+struct Left {
+    entries: usize,
+    bytes: u64,
+}
+
+fn walk(root: &Path, folder: &Path, depth: usize, left: &mut Left, found: &mut Vec<(u64, Value)>) {
     let Ok(list) = fs::read_dir(folder) else { return };
     let mut below = Vec::new();
     for entry in list.flatten() {
-        *entries += 1;
-        if *entries > MAX_ENTRIES || found.len() >= MAX_FOLDERS {
+        if left.entries == 0 || found.len() >= MAX_FOLDERS {
             return;
         }
+        left.entries -= 1;
         // Not followed if it is a link.
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let hidden = entry.file_name().to_string_lossy().starts_with('.');
@@ -68,31 +78,31 @@ fn walk(root: &Path, folder: &Path, depth: usize, entries: &mut usize, found: &m
     }
     below.sort();
     for path in below {
-        match described(root, &path) {
+        match described(root, &path, &mut left.bytes) {
             Some(folder) => found.push(folder),
-            None if depth > 1 => walk(root, &path, depth - 1, entries, found),
+            None if depth > 1 => walk(root, &path, depth - 1, left, found),
             None => {}
         }
     }
 }
 
 /// A result folder and when it was written; none if it is no such folder.
-fn described(root: &Path, folder: &Path) -> Option<(u64, Value)> {
+fn described(root: &Path, folder: &Path, left: &mut u64) -> Option<(u64, Value)> {
     let summary = folder.join("summary.json");
     let about = fs::symlink_metadata(&summary).ok().filter(fs::Metadata::is_file)?;
     let page = ["report.html", "judge.html"].into_iter().find(|page| folder.join(page).is_file())?;
     let path = crate::runs::relative(root, folder)?;
     let written = about.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default().as_secs();
-    let said = read(&summary, MAX_SUMMARY).and_then(|bytes| serde_json::from_slice::<StoredSummary>(&bytes).ok());
-    let said = said.unwrap_or_default();
-    let mut schemes: Vec<String> = Vec::new();
-    let mut seeds: Vec<u64> = Vec::new();
-    for run in said.runs {
-        if !schemes.contains(&run.scheme) {
-            schemes.push(run.scheme);
-        }
-        if !seeds.contains(&run.seed) {
-            seeds.push(run.seed);
+    let bytes = ndnweir_files::read(&summary, MAX_SUMMARY.min(*left)).unwrap_or_default();
+    *left -= bytes.len() as u64;
+    let said = serde_json::from_slice::<StoredSummary>(&bytes).unwrap_or_default();
+    // Sets, as somebody else's file may name millions.
+    let seeds: HashSet<u64> = said.runs.iter().map(|run| run.seed).collect();
+    let mut schemes: Vec<&str> = Vec::new();
+    let mut known = HashSet::new();
+    for StoredRun { scheme, .. } in &said.runs {
+        if schemes.len() < MAX_SCHEMES && known.insert(scheme.as_str()) {
+            schemes.push(scheme);
         }
     }
     let emulated = said.repeat.as_ref().is_some_and(|repeat| repeat.command.starts_with("ndnweir emulate"));
@@ -112,16 +122,6 @@ fn described(root: &Path, folder: &Path) -> Option<(u64, Value)> {
             "written_unix": written, "command": command,
         }),
     ))
-}
-
-fn read(path: &Path, most: u64) -> Option<Vec<u8>> {
-    let file = fs::File::open(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    let length = file.take(most + 1).read_to_end(&mut bytes).ok()? as u64;
-    (length <= most).then_some(bytes)
 }
 
 /// A file of a result folder with its media type, if `path` names one that pages may show.
@@ -152,7 +152,8 @@ pub fn file(root: &Path, path: &str) -> Option<(&'static str, Vec<u8>)> {
     if !inside || !of_results {
         return None;
     }
-    read(&file, MAX_FILE).map(|bytes| (media_type, bytes))
+    // Opening a pipe would wait for who writes it.
+    ndnweir_files::read(&file, MAX_FILE).ok().map(|bytes| (media_type, bytes))
 }
 
 #[cfg(test)]
@@ -226,5 +227,44 @@ mod tests {
             assert_eq!(file(&root, path), None, "{path}");
         }
         assert!(list(&root).as_array().unwrap().iter().all(|f| f["path"] != "link"));
+    }
+
+    // A hundred thousand names compared with each other take minutes; a set of them a fraction of a second.
+    #[test]
+    fn a_summary_that_names_very_many_schemes_and_seeds_does_not_hold_up_the_list() {
+        let dir = tempfile::tempdir().unwrap();
+        let runs: Vec<Value> = (0..100_000).map(|i| json!({ "scheme": format!("s{i}"), "seed": i })).collect();
+        put(&dir.path().join("many/summary.json"), &json!({ "runs": runs }).to_string());
+        put(&dir.path().join("many/report.html"), "");
+        let (say, said) = std::sync::mpsc::channel();
+        let root = dir.path().to_owned();
+        std::thread::spawn(move || say.send(list(&root)));
+        let all = said.recv_timeout(std::time::Duration::from_secs(20)).expect("the list within 20 s");
+        let schemes = all[0]["schemes"].as_array().unwrap();
+        assert_eq!((schemes.len(), &schemes[1], &all[0]["seeds"]), (MAX_SCHEMES, &json!("s1"), &json!(100_000)));
+    }
+
+    #[test]
+    fn what_folders_say_beyond_the_bytes_that_a_listing_reads_is_left_out() {
+        let dir = tempfile::tempdir().unwrap();
+        put(&dir.path().join("one/summary.json"), r#"{"runs":[{"scheme":"a","seed":1}]}"#);
+        put(&dir.path().join("one/report.html"), "");
+        let schemes =
+            |mut left| described(dir.path(), &dir.path().join("one"), &mut left).unwrap().1["schemes"].clone();
+        assert_eq!((schemes(34), schemes(33)), (json!(["a"]), json!([])));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_in_a_result_folder_is_no_file_and_nobody_waits_for_it() {
+        let dir = tempfile::tempdir().unwrap();
+        put(&dir.path().join("one/summary.json"), "{}");
+        put(&dir.path().join("one/report.html"), "");
+        let pipe = dir.path().join("one/pipe.svg");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let (say, said) = std::sync::mpsc::channel();
+        let root = dir.path().to_owned();
+        std::thread::spawn(move || say.send(file(&root, "one/pipe.svg")));
+        assert_eq!(said.recv_timeout(std::time::Duration::from_secs(20)).expect("an answer within 20 s"), None);
     }
 }

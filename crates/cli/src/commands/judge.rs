@@ -30,11 +30,16 @@ pub fn run(mut args: JudgeArgs) -> Result<(), Failure> {
 
 fn judge(args: &JudgeArgs, plan: Option<(&Path, &Plan)>) -> Result<(), Failure> {
     super::use_threads(args.threads);
-    let folder = Folder::find(args.criteria.as_deref()).map_err(Failure::input)?;
+    // What is wrong with options that a plan has is wrong with its file.
+    let of_plan = |failure: Failure| match (failure, plan) {
+        (Failure::Input(what), Some((path, _))) => Failure::Input(format!("{}: {what}", path.display())),
+        (failure, _) => failure,
+    };
+    let folder = Folder::find(args.criteria.as_deref()).map_err(Failure::input).map_err(of_plan)?;
     if let Some(other) = args.overrides.iter().find(|set| !set.starts_with("scheme.")) {
-        return Err(Failure::Input(format!(
+        return Err(of_plan(Failure::Input(format!(
             "--set {other}: criteria choose their scenarios; change schemes alone, such as scheme.pcon.consumer.beta=0.7"
-        )));
+        ))));
     }
     let depth = match (args.quick, args.full) {
         (true, _) => Depth::Quick,
@@ -44,11 +49,11 @@ fn judge(args: &JudgeArgs, plan: Option<(&Path, &Plan)>) -> Result<(), Failure> 
     // The list shows what is drawn too.
     let held_out = args.held_out.or(args.list.then_some(1));
     let options = ReadOptions { depth, held_out, set: args.overrides.clone() };
-    let criteria = criteria::read_all(&folder, &args.only, &options).map_err(Failure::input)?;
+    let criteria = criteria::read_all(&folder, &args.only, &options).map_err(Failure::input).map_err(of_plan)?;
     if args.list {
         return list(&criteria, args);
     }
-    let (names, compared_from) = schemes(&criteria, args)?;
+    let (names, compared_from) = schemes(&criteria, args).map_err(of_plan)?;
     let seeds: Vec<u64> = (1..=u64::from(args.seeds)).collect();
     let planned = args.plan.is_some() || args.list_jobs || args.jobs.is_some() || plan.is_some();
     let engine = if planned { jobs::engine(env!("CARGO_PKG_VERSION")).map_err(Failure::work)? } else { String::new() };

@@ -2,7 +2,7 @@
 
 use super::outputs::Outputs;
 use crate::failure::Failure;
-use crate::judge_args::JudgeArgs;
+use crate::judge_args::{JudgeArgs, SEEDS};
 use ndnweir_lab::criteria::Job;
 use ndnweir_lab::results::replace_files;
 use serde::{Deserialize, Serialize};
@@ -81,6 +81,15 @@ impl Plan {
             true => wrong(format!("the file ends in the middle of the plan, in line {}", e.line())),
             false => wrong(e.to_string()),
         })?;
+        // Its jobs are found before they are compared with those of the plan.
+        if !SEEDS.contains(&plan.options.seeds.into()) {
+            return Err(wrong(format!(
+                "{} seeds; there may be {} to {}",
+                plan.options.seeds,
+                SEEDS.start(),
+                SEEDS.end()
+            )));
+        }
         match plan.judge_plan {
             FORMAT => Ok(plan),
             other => Err(wrong(format!("a plan of format {other}, where this program knows {FORMAT}"))),

@@ -19,15 +19,15 @@ pub fn table_of(path: &Path) -> Option<PathBuf> {
 pub fn draw(path: &Path, out: Option<&Path>) -> Result<(), Failure> {
     let shown = path.display();
     let wrong = |what: String| Failure::Input(format!("{shown}: {what}"));
-    let file = std::fs::File::open(path).map_err(|error| {
-        wrong(format!("{error}; `ndnweir sweep PLAN --out FOLDER --merge` writes it once all runs are there"))
-    })?;
+    let unread =
+        |error| wrong(format!("{error}; `ndnweir sweep PLAN --out FOLDER --merge` writes it once all runs are there"));
+    let file = ndnweir_files::open(path, ndnweir_files::RESULTS).map_err(unread)?;
     // Of a damaged file the error says all; what the library asserts is not for users.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
     let table = from_parquet("runs", file);
     std::panic::set_hook(hook);
-    let table = table.map_err(wrong)?;
+    let table = table.map_err(|error| unread(std::io::Error::other(error)))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let name =
         path.canonicalize().ok().and_then(|whole| Some(whole.parent()?.file_name()?.to_string_lossy().into_owned()));

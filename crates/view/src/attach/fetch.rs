@@ -52,11 +52,13 @@ impl Tail {
     /// The rows that are new.
     fn read(&mut self, path: &Path) -> io::Result<Vec<Row>> {
         let wrong = |what: String| io::Error::new(io::ErrorKind::InvalidData, format!("{}: {what}", path.display()));
-        let mut file = File::open(path).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))?;
-        let about = file.metadata()?;
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        // Asked by name, since opening a pipe waits for a writer, and nobody would be served meanwhile.
+        let about = std::fs::metadata(path).map_err(named)?;
         if !about.is_file() {
             return Err(wrong("no file".into()));
         }
+        let mut file = File::open(path).map_err(named)?;
         if about.len() < self.read {
             // Another fetch has begun.
             *self = Tail::default();
@@ -132,5 +134,16 @@ mod tests {
         assert!(Tail::default().read(&path).unwrap_err().to_string().contains("no trace"));
         std::fs::write(&path, format!("{HEADER}\nx,y\n")).unwrap();
         assert!(Tail::default().read(&path).unwrap_err().to_string().contains("no row: x,y"));
+    }
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_no_trace_and_nobody_waits_for_who_writes_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("t.csv");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let (say, said) = std::sync::mpsc::channel();
+        std::thread::spawn(move || say.send(Tail::default().read(&pipe).unwrap_err().to_string()));
+        let error = said.recv_timeout(Duration::from_secs(20)).expect("an error within 20 s");
+        assert!(error.contains("t.csv: no file"), "{error}");
     }
 }

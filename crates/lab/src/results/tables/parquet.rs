@@ -74,8 +74,17 @@ fn write<D: DataType, T>(
     Ok(())
 }
 
-/// Most rows of a table that is read.
-const MAX_ROWS: i64 = 20_000_000;
+/// What is read at most. Repeated values take a byte or none in a file, and memory here.
+struct Most {
+    /// Rows of a table.
+    rows: u64,
+    /// Values of a table.
+    values: u64,
+    /// Bytes of all texts.
+    text: u64,
+}
+
+const MOST: Most = Most { rows: 20_000_000, values: 1 << 28, text: 1 << 30 };
 
 /// A table that [`to_parquet`] wrote.
 ///
@@ -83,50 +92,62 @@ const MAX_ROWS: i64 = 20_000_000;
 /// If it is no Parquet file, damaged, too long or has columns of other types.
 pub fn from_parquet(name: &str, file: File) -> std::result::Result<Table, String> {
     // The library asserts what a damaged file's metadata may break.
-    let decoded = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| decode(name, file)));
+    let decoded = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| decode(name, file, &MOST)));
     decoded.map_or_else(|_| Err("the file is damaged".to_owned()), |table| table.map_err(|error| error.to_string()))
 }
 
-fn decode(name: &str, file: File) -> Result<Table> {
+fn failed<T>(what: String) -> Result<T> {
+    Err(ParquetError::General(what))
+}
+
+/// What is left of `left` after `taken`.
+fn less(left: u64, taken: usize, what: &str) -> Result<u64> {
+    let rest = left.checked_sub(taken as u64);
+    rest.ok_or_else(|| ParquetError::General(format!("the table has too many {what} to be read")))
+}
+
+fn decode(name: &str, file: File, most: &Most) -> Result<Table> {
     let reader = SerializedFileReader::new(file)?;
     let file = reader.metadata().file_metadata();
-    if !(0..=MAX_ROWS).contains(&file.num_rows()) {
-        return Err(ParquetError::General(format!("{} rows; at most {MAX_ROWS} are read", file.num_rows())));
-    }
     let empty = |column: &ColumnDescPtr| {
         if column.max_def_level() > 1 || column.max_rep_level() > 0 {
-            return Err(ParquetError::General(format!("column {}: it is nested", column.name())));
+            return failed(format!("column {}: it is nested", column.name()));
         }
         let values = match column.physical_type() {
             Physical::BYTE_ARRAY => Values::Text(Vec::new()),
             Physical::INT64 => Values::Int(Vec::new()),
             Physical::DOUBLE => Values::Float(Vec::new()),
-            other => return Err(ParquetError::General(format!("column {}: {other} is not read", column.name()))),
+            other => return failed(format!("column {}: {other} is not read", column.name())),
         };
         Ok(Column { name: column.name().to_owned(), values })
     };
     let mut columns = file.schema_descr().columns().iter().map(empty).collect::<Result<Vec<_>>>()?;
+    let (mut rows_left, mut values_left, mut text_left) = (most.rows, most.values, most.text);
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group)?;
-        let rows = group.metadata().num_rows();
-        if !(0..=MAX_ROWS).contains(&rows) {
-            return Err(ParquetError::General(format!("{rows} rows in a group")));
-        }
-        let rows = rows as usize;
+        // What the file says of all groups together may be another number.
+        let rows = usize::try_from(group.metadata().num_rows())
+            .map_err(|_| ParquetError::General(format!("{} rows in a group", group.metadata().num_rows())))?;
+        rows_left = less(rows_left, rows, "rows")?;
+        values_left = less(values_left, rows.saturating_mul(columns.len()), "values")?;
         for (number, column) in columns.iter_mut().enumerate() {
             let from = group.get_column_reader(number)?;
             match (&mut column.values, from) {
                 (Values::Text(values), ColumnReader::ByteArrayColumnReader(mut from)) => {
-                    let text = |bytes: ByteArray| String::from_utf8_lossy(bytes.data()).into_owned();
+                    let text = |bytes: ByteArray| {
+                        // Each row has a copy of what the file may hold once.
+                        text_left = less(text_left, bytes.len(), "bytes of text")?;
+                        Ok(String::from_utf8_lossy(bytes.data()).into_owned())
+                    };
                     read(&mut from, rows, values, text)?;
                 }
                 (Values::Int(values), ColumnReader::Int64ColumnReader(mut from)) => {
-                    read(&mut from, rows, values, |n| n)?
+                    read(&mut from, rows, values, Ok)?;
                 }
                 (Values::Float(values), ColumnReader::DoubleColumnReader(mut from)) => {
-                    read(&mut from, rows, values, |x| x)?
+                    read(&mut from, rows, values, Ok)?;
                 }
-                _ => return Err(ParquetError::General(format!("column {}: its type changes", column.name))),
+                _ => return failed(format!("column {}: its type changes", column.name)),
             }
         }
     }
@@ -138,22 +159,27 @@ fn read<D: DataType, T>(
     from: &mut ColumnReaderImpl<D>,
     rows: usize,
     into: &mut Vec<Option<T>>,
-    of: impl Fn(D::T) -> T,
+    mut of: impl FnMut(D::T) -> Result<T>,
 ) -> Result<()> {
     let (mut stored, mut defined) = (Vec::new(), Vec::new());
     let (records, ..) = from.read_records(rows, Some(&mut defined), None, &mut stored)?;
     let mut stored = stored.into_iter();
-    let mut all = Vec::with_capacity(records);
+    let before = into.len();
+    into.reserve(records);
     if defined.is_empty() {
-        all.extend(stored.map(|value| Some(of(value))));
+        for value in stored {
+            into.push(Some(of(value)?));
+        }
     } else {
-        all.extend(defined.into_iter().map(|level| (level > 0).then(|| stored.next()).flatten().map(&of)));
+        for level in defined {
+            let value = if level > 0 { stored.next() } else { None };
+            into.push(value.map(&mut of).transpose()?);
+        }
     }
-    if all.len() != rows {
-        return Err(ParquetError::General(format!("{} of {rows} values are there", all.len())));
+    match into.len() - before {
+        all if all == rows => Ok(()),
+        all => failed(format!("{all} of {rows} values are there")),
     }
-    into.append(&mut all);
-    Ok(())
 }
 
 #[cfg(test)]
@@ -196,6 +222,36 @@ mod tests {
             let mut wrong = bytes.clone();
             wrong[at] ^= 0xff;
             let _: std::result::Result<Table, String> = read(&wrong);
+        }
+    }
+
+    // A text of 1 kB in each of 3000 rows, and one that is there once, in files of about 1 kB.
+    #[test]
+    fn a_small_file_of_very_many_equal_values_is_an_error_and_takes_no_memory() {
+        let column = |values| Column { name: "x".into(), values };
+        let table = |values| Table { name: "runs".into(), columns: vec![column(values)] };
+        let file = |values| {
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(&to_parquet(&table(values)).unwrap()).unwrap();
+            assert!(file.metadata().unwrap().len() < 4000);
+            file
+        };
+        let text = || Values::Text(vec![Some("x".repeat(1000)); 3000]);
+        let none = || Values::Int(vec![None; 3000]);
+        let limits = |rows, values, text| Most { rows, values, text };
+        for (values, most, error) in [
+            (text(), limits(3000, 3000, 3_000_000), None),
+            (text(), limits(3000, 3000, 2_999_999), Some("bytes of text")),
+            (none(), limits(3000, 3000, 0), None),
+            (none(), limits(2999, 3000, 0), Some("rows")),
+            (none(), limits(3000, 2999, 0), Some("values")),
+        ] {
+            let expected = table(values.clone());
+            match (decode("runs", file(values), &most), error) {
+                (Ok(read), None) => assert_eq!(read, expected),
+                (Err(said), Some(error)) => assert!(said.to_string().contains(&format!("too many {error}")), "{said}"),
+                (read, error) => panic!("{:?} instead of {error:?}", read.map(|table| table.columns.len())),
+            }
         }
     }
 
