@@ -26,7 +26,7 @@ impl Default for Extensions {
 }
 
 fn key(before: u32, link: u32) -> u64 {
-    u64::from(before) << 32 | u64::from(link)
+    (u64::from(before) << 32) | u64::from(link)
 }
 
 impl Extensions {
@@ -85,7 +85,7 @@ mod tests {
         let (mut extensions, mut model) = (Extensions::default(), BTreeMap::new());
         for i in 0..5000_u32 {
             // Paths of several processes over few links, and the empty path over the first link.
-            let (before, link) = (i % 7 << 23 | i / 70, i / 7 % 10);
+            let (before, link) = (((i % 7) << 23) | (i / 70), i / 7 % 10);
             extensions.expect(before, link);
             assert_eq!(extensions.get(before, link), None);
             extensions.insert(before, link, i + 1);
