@@ -8,6 +8,10 @@ use std::os::unix::process::CommandExt;
 const VARIABLE: &str = "GLIBC_TUNABLES";
 /// The setting: the C library asks for transparent huge pages for all memory that it hands out.
 const SETTING: &str = "glibc.malloc.hugetlb";
+/// With it, threads get the address space of their memory 64 MiB at a time, which is what the library asks about: it does
+/// not where it extends by less than a large page, as it does otherwise, so that threads would have small pages. What
+/// is not used takes no memory.
+const WITH_IT: (&str, &str) = ("glibc.malloc.top_pad", "67108864");
 /// What the kernel does for programs that do not ask, and for those that do.
 const KERNEL: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
@@ -42,6 +46,9 @@ fn with_setting(given: Option<&OsStr>, kernel: &str) -> Option<OsString> {
     };
     all.push(SETTING);
     all.push("=1");
+    if !all.to_string_lossy().contains(WITH_IT.0) {
+        all.push(format!(":{}={}", WITH_IT.0, WITH_IT.1));
+    }
     Some(all)
 }
 
@@ -66,10 +73,12 @@ mod tests {
     fn the_setting_is_added_once_and_only_where_the_kernel_gives_large_pages_to_those_who_ask() {
         let asked = "always [madvise] never\n";
         let with = |given: Option<&str>, kernel| with_setting(given.map(OsStr::new), kernel);
-        assert_eq!(with(None, asked), Some("glibc.malloc.hugetlb=1".into()));
+        assert_eq!(with(None, asked), Some("glibc.malloc.hugetlb=1:glibc.malloc.top_pad=67108864".into()));
         assert_eq!(with(Some(""), asked), with(None, asked));
         let both = with(Some("glibc.malloc.arena_max=2"), asked).unwrap();
-        assert_eq!(both, "glibc.malloc.arena_max=2:glibc.malloc.hugetlb=1");
+        assert_eq!(both, "glibc.malloc.arena_max=2:glibc.malloc.hugetlb=1:glibc.malloc.top_pad=67108864");
+        let own = with(Some("glibc.malloc.top_pad=1"), asked).unwrap();
+        assert_eq!(own, "glibc.malloc.top_pad=1:glibc.malloc.hugetlb=1");
         assert_eq!(with(both.to_str(), asked), None);
         assert_eq!(with(Some("glibc.malloc.hugetlb=0"), asked), None, "who forbids it is obeyed");
         for kernel in ["[always] madvise never\n", "always madvise [never]\n", ""] {

@@ -66,6 +66,7 @@ impl AnyConsumer {
 forward!(Marker for AnyMarker by each_marker {
     fn predictable(&self) -> bool [];
     fn on_enqueue(&mut self, event: &EnqueueEvent<'_>, ctx: &mut Ctx<'_>) -> Verdict [event, ctx];
+    fn rests(&self) -> Option<Bytes> [];
     fn watches_departures(&self) -> bool [];
     fn on_dequeue(&mut self, event: &DequeueEvent, ctx: &mut Ctx<'_>) -> Verdict [event, ctx];
     fn on_idle(&mut self, ctx: &mut Ctx<'_>) [ctx];

@@ -59,7 +59,8 @@ struct SettledPacket {
 enum Way {
     /// It leaves at once: to an application, or by a link without a rate.
     Through,
-    /// The settled driver with the null marker on a link of some rate: the usual case, without a hook to call.
+    /// The settled driver on a link of some rate with the null marker or one at rest: the usual case, without a hook to
+    /// call.
     Plain,
     /// The settled driver.
     Settled,
@@ -117,6 +118,8 @@ pub(crate) struct Egress {
     quiet: bool,
     usual: Usual,
     rate: Option<Rate>,
+    /// How many bytes may wait on the plain way for a packet to join without the marker's verdict (see [`Marker::rests`]).
+    rest: Bytes,
     left: Left,
     dropped: Vec<Packet>,
     /// What is not counted for every packet; see [`Egress::counters`].
@@ -159,6 +162,7 @@ impl Egress {
             sent_start: Time::ZERO,
             sent_size: 0,
             sent_changed: false,
+            rest: Bytes::ZERO,
             waits: false,
             left: Left::default(),
             usual: Usual::default(),
@@ -179,16 +183,24 @@ impl Egress {
 
     /// After any change of what the way and [`Egress::passes`] depend on.
     fn derive(&mut self) {
-        self.way = self.find_way();
+        self.find_rest();
         self.passes = self.find_passes();
     }
 
-    fn find_way(&self) -> Way {
+    /// After the marker was made or called: whether it is to be called for the next packet, which says the way.
+    #[inline]
+    fn find_rest(&mut self) {
+        let rests = if self.quiet && !self.stamps { self.parts.marker.rests() } else { None };
+        self.rest = if self.passive { Bytes::new(u64::MAX) } else { rests.unwrap_or_default() };
+        self.way = self.find_way(self.passive || rests.is_some());
+    }
+
+    fn find_way(&self, rests: bool) -> Way {
         match self.rate {
             None => Way::Through,
             Some(_) if self.local => Way::Through,
             _ if !self.settled => Way::Eventful,
-            _ if self.passive && self.trace.is_none() => Way::Plain,
+            _ if rests && self.trace.is_none() => Way::Plain,
             _ => Way::Settled,
         }
     }
@@ -401,6 +413,7 @@ impl Egress {
         let queue = self.view();
         let mut ctx = Ctx { now, rng: &mut self.parts.marker_rng, trace };
         self.parts.marker.on_overflow(&EnqueueEvent { packet, queue }, &mut ctx);
+        self.find_rest();
         self.drop(packet, packet.size, DropCause::Overflow, out);
     }
 

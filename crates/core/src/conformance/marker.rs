@@ -6,6 +6,7 @@ use crate::packet::{Kind, Packet};
 use crate::queue::{DequeueEvent, EnqueueEvent, Limit, Marker, QueueView, Verdict};
 use crate::registry::AnyMarker;
 use crate::units::{Bytes, Duration, Rate, Time};
+use ndnweir_state::{State as _, Writer};
 use std::collections::VecDeque;
 
 /// A queue with a marker, and the link it feeds.
@@ -34,6 +35,13 @@ impl Egress {
         QueueView { packets: self.queue.len() as u32, bytes, limit: self.limit, rate: Some(self.rate) }
     }
 
+    /// What a checkpoint takes of the marker.
+    fn kept(&self) -> Vec<u8> {
+        let mut to = Writer::default();
+        self.desk.component.save(&mut to);
+        to.into_bytes()
+    }
+
     fn note(&mut self, what: u64, verdict: Verdict) {
         self.desk.demand(verdict != Verdict::Mark(0), "a mark of level 0 is none");
         let code = match verdict {
@@ -54,8 +62,12 @@ impl Egress {
             return self.desk.with(|marker, ctx| marker.on_overflow(&event, ctx));
         }
         let event = EnqueueEvent { packet: &packet, queue };
+        let rests = self.desk.component.rests().is_some_and(|most| queue.bytes <= most);
+        let before = rests.then(|| self.kept());
         let verdict = self.desk.with(|marker, ctx| marker.on_enqueue(&event, ctx));
         self.note(1, verdict);
+        let stays = before.is_none_or(|before| before == self.kept() && verdict == Verdict::Pass);
+        self.desk.demand(stays, "a marker at rest lets packets pass and stays as it is");
         if verdict == Verdict::Drop {
             self.dropped += 1;
             return;

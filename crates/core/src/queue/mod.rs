@@ -157,6 +157,13 @@ pub trait Marker {
         Verdict::Pass
     }
 
+    /// Whether it is at rest: while no more than so many bytes wait, [`Marker::on_enqueue`] would let every packet pass and
+    /// leave the marker as it is, and need not be called. Asked when it was made and after each call of that and of
+    /// [`Marker::on_overflow`], of a marker that neither watches departures nor stamps.
+    fn rests(&self) -> Option<Bytes> {
+        None
+    }
+
     /// Whether [`Marker::on_dequeue`] or [`Marker::on_idle`] do anything; false saves the egress what it would tell them.
     fn watches_departures(&self) -> bool {
         true

@@ -121,6 +121,11 @@ impl Marker for Nfd {
         true
     }
 
+    fn rests(&self) -> Option<Bytes> {
+        let rests = self.params.rule == Rule::Current && self.next_mark.is_none() && self.count == 0;
+        rests.then_some(self.params.threshold)
+    }
+
     fn watches_departures(&self) -> bool {
         false
     }

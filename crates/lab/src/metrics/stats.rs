@@ -2,6 +2,7 @@
 
 use crate::results::Distribution;
 use ndnweir_core::units::Duration;
+use ndnweir_prefetch::{prefetch, prefetch_next};
 
 /// Sub-buckets per power of two: a quantile is off by less than 1/1024 of its value.
 const SUB_BITS: u32 = 9;
@@ -77,14 +78,28 @@ impl Buckets {
     #[inline(never)]
     fn spread(&mut self) {
         let mut few = std::mem::take(&mut self.few);
+        // They are far from each other, and all are asked for before the first is waited for.
+        few.iter().for_each(|at| self.expect_bucket(usize::from(*at)));
         few.drain(..).for_each(|at| self.add(usize::from(at), 1));
         if few.capacity() <= TOGETHER {
             self.few = few;
         }
     }
 
+    /// Asks for what the next value needs.
+    pub(super) fn expect(&self) {
+        prefetch_next(&self.few);
+    }
+
+    #[inline]
+    fn expect_bucket(&self, at: usize) {
+        if let Some(Some(counts)) = self.stretches.get((at / STRETCH).wrapping_sub(self.first)) {
+            prefetch(&counts[at % STRETCH]);
+        }
+    }
+
     /// Adds to a bucket, up to 2³² − 1.
-    fn add(&mut self, at: usize, more: u32) {
+    pub(super) fn add(&mut self, at: usize, more: u32) {
         let stretch = at / STRETCH;
         if !(self.first..self.first + self.stretches.len()).contains(&stretch) {
             self.cover(stretch);

@@ -37,7 +37,7 @@ struct Counts {
 }
 
 /// Waits that are kept before they are counted: as many as fit.
-const LATEST: usize = 27;
+const LATEST: usize = 25;
 
 /// The waits of a link direction. In a large network each of its cache lines is far memory, and a packet needs this one
 /// alone.
@@ -48,6 +48,8 @@ struct LinkWaits {
     latest: [u16; LATEST],
     /// How many these are.
     uncounted: u16,
+    /// Packets that did not wait at all, as most do not: the first bucket, up to 2³² − 1 like the others.
+    at_once: u32,
     counts: Option<Box<Buckets>>,
 }
 
@@ -55,11 +57,21 @@ const _: () = assert!(size_of::<LinkWaits>() == 64);
 
 impl LinkWaits {
     fn add(&mut self, bucket: u16) {
+        if bucket == 0 {
+            self.at_once = self.at_once.saturating_add(1);
+            return;
+        }
         if usize::from(self.uncounted) == LATEST {
             self.count();
         }
         self.latest[usize::from(self.uncounted)] = bucket;
         self.uncounted += 1;
+        // Before they are counted with one of the next packets, which would wait for far memory twice.
+        if usize::from(self.uncounted) + 1 >= LATEST
+            && let Some(counts) = &self.counts
+        {
+            if usize::from(self.uncounted) == LATEST { counts.expect() } else { prefetch(&**counts) }
+        }
     }
 
     #[cold]
@@ -72,7 +84,17 @@ impl LinkWaits {
         }
     }
 
+    /// All that were counted, the others too.
+    fn all(&mut self) -> Option<&Buckets> {
+        self.count();
+        if self.at_once > 0 {
+            self.counts.get_or_insert_default().add(0, std::mem::take(&mut self.at_once));
+        }
+        self.counts.as_deref()
+    }
+
     fn take_in(&mut self, other: LinkWaits) {
+        self.at_once = self.at_once.saturating_add(other.at_once);
         other.latest[..usize::from(other.uncounted)].iter().for_each(|&bucket| self.add(bucket));
         if let Some(more) = other.counts {
             self.counts.get_or_insert_default().take_in(*more);
@@ -102,9 +124,7 @@ impl<'a> Waits<'a> {
 
     /// The 99th percentile of a direction by the nearest-rank rule, in ms; `None` without packets.
     fn p99_ms(&mut self, link: usize) -> Option<f64> {
-        let waits = self.counts.links.get_mut(link)?;
-        waits.count();
-        let counts = waits.counts.as_deref()?;
+        let counts = self.counts.links.get_mut(link)?.all()?;
         let at = counts.nearest_rank(counts.total(), 0.99)?;
         Some(middle(at, SUB_BITS) / 1e6)
     }
@@ -179,8 +199,8 @@ mod tests {
                 two.take_in(counted);
             }
             assert_eq!(one.p99_ms(0), two.p99_ms(0), "{n}");
-            let total = |waits: &Waits<'_>| waits.counts.links[0].counts.as_ref().map(|counts| counts.total());
-            assert_eq!((total(&one), total(&two)), (Some(2 * n + 5), Some(2 * n + 5)));
+            let total = |waits: &mut Waits<'_>| waits.counts.links[0].all().map(Buckets::total);
+            assert_eq!((total(&mut one), total(&mut two)), (Some(2 * n + 5), Some(2 * n + 5)));
         }
     }
 

@@ -125,7 +125,9 @@ impl Egress {
             self.begin(waiting);
         }
         let fits = self.settled_view().fits(Bytes::new(u64::from(packet.size.saturating_add(self.framing))));
-        if self.ring.len() == self.ring.capacity() || !fits || !self.knows_time(packet) {
+        // What is not at rest is on another line.
+        let rests = self.passive || self.ring_bytes <= self.rest;
+        if self.ring.len() == self.ring.capacity() || !fits || !rests || !self.knows_time(packet) {
             return self.offer_whole(now, packet, out, trace);
         }
         self.join_plain(now, packet)
@@ -174,7 +176,7 @@ impl Egress {
         self.parts.marker.stamp(packet, &mut ctx);
     }
 
-    /// [`Egress::join_settled`] with the null marker, for a packet that fits and whose transmission time is known.
+    /// [`Egress::join_settled`] without the marker's verdict, for a packet that fits and whose transmission time is known.
     #[inline(always)]
     pub(super) fn join_plain(&mut self, now: Time, packet: &Packet) -> Offered {
         let (kind, size) = (packet.kind, packet.size.saturating_add(self.framing));
@@ -211,6 +213,9 @@ impl Egress {
         if !self.passive {
             let mut joining = Packet { size, ..*packet };
             let verdict = self.judge(now, &joining, queue, trace);
+            if self.quiet {
+                self.find_rest();
+            }
             match verdict {
                 Verdict::Pass => {}
                 Verdict::Mark(level) => self.mark(&mut joining, level),

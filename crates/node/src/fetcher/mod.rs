@@ -150,11 +150,11 @@ impl Fetcher {
         self.in_flight = self.in_flight.saturating_sub(dropped);
     }
 
-    /// Asks for what a Data of this segment needs that is about to arrive. The name that is requested next.
+    /// Asks for what a Data of this segment needs that is about to arrive. The name that is requested next, and its nonce.
     #[inline(always)]
-    pub fn expect(&self, segment: u32) -> NameId {
+    pub fn expect(&self, segment: u32) -> (NameId, u32) {
         self.segments.expect(segment.into());
-        NameId { flow: self.config.flow, segment: self.segments.next() as u32 }
+        (NameId { flow: self.config.flow, segment: self.segments.next() as u32 }, self.nonces.clone().bits())
     }
 
     /// Whether all segments have arrived.

@@ -8,24 +8,48 @@
 use super::Node;
 use super::extras::Extras;
 use crate::pit::Pit;
-use ndnweir_core::ids::{FaceId, NameId};
+use ndnweir_core::ids::{FaceId, FlowId, NameId};
 use ndnweir_core::packet::{Kind, Packet};
 use ndnweir_core::units::Time;
 use ndnweir_prefetch::prefetch_first;
 use std::mem::offset_of;
 
-/// What is known of a packet that is about to arrive.
-#[derive(Clone, Copy, Debug, Default)]
+/// No entry.
+const NO_SLOT: u32 = u32::MAX;
+
+/// What is known of a packet that is about to arrive. All its fields are plain numbers: a value with bytes that may be
+/// unset is copied by pieces that overlap, and a processor waits to read such a copy until all before it is written.
+#[derive(Clone, Copy, Debug)]
 pub struct Expected {
-    kind: Kind,
     name: NameId,
     /// Names the bucket of the PIT's index.
+    bucket: u32,
+    /// Its entry, or [`NO_SLOT`].
+    slot: u32,
+    /// Where an Interest goes; [`FaceId::NONE`] if that is not known.
+    face: FaceId,
+    kind: Kind,
+    /// See [`Packet::tag`].
     tag: u32,
-    slot: Option<u32>,
-    face: Option<FaceId>,
 }
 
 impl Expected {
+    /// Of nothing.
+    pub const NONE: Expected = Expected {
+        name: NameId { flow: FlowId(0), segment: 0 },
+        bucket: 0,
+        slot: NO_SLOT,
+        face: FaceId::NONE,
+        kind: Kind::Interest,
+        tag: 0,
+    };
+
+    /// Of a Data, what its driver knows of its path so far.
+    #[inline(always)]
+    pub fn path(&self) -> Option<u32> {
+        (self.kind == Kind::Data).then_some(self.tag)
+    }
+
     /// The segment.
     pub fn segment(&self) -> u32 {
         self.name.segment
@@ -49,37 +73,40 @@ impl Node {
                 self.dead.expect(packet.name, packet.nonce);
             }
         }
-        Expected { kind, name, tag: self.pit.expect(packet, at), slot: None, face: None }
+        Expected { kind, name, bucket: self.pit.expect(packet, at), tag: packet.tag, ..Expected::NONE }
     }
 
-    /// Asks for what says where the entry of an Interest of this name is.
+    /// Asks for what says where the entry of an Interest of this name is, and whether its nonce is dead.
     #[inline(always)]
-    pub fn expect_name(&self, name: NameId) {
+    pub fn expect_name(&self, name: NameId, nonce: u32) {
         self.pit.expect_name(name);
+        if self.extras.any(Extras::DEAD) {
+            self.dead.expect(name, nonce);
+        }
     }
 
     /// Third: asks for its entry.
     #[inline(always)]
     pub fn expect_entry(&self, expected: &mut Expected, at: Time) {
-        expected.slot = self.pit.expect_entry(expected.tag);
+        expected.slot = self.pit.expect_entry(expected.bucket).unwrap_or(NO_SLOT);
         if expected.kind == Kind::Interest {
             self.pit.expect_neighbour(at);
-            expected.face = self.fib.prefix(expected.name.flow).and_then(|prefix| self.fib.cheapest(prefix));
+            let face = self.fib.prefix(expected.name.flow).and_then(|prefix| self.fib.cheapest(prefix));
+            expected.face = face.unwrap_or(FaceId::NONE);
         }
     }
 
-    /// Fourth: asks for the face by which it probably leaves, and says which that is.
+    /// Fourth: asks for the face by which it probably leaves, and says which that is; [`FaceId::NONE`] if that is not
+    /// known.
     #[inline(always)]
-    pub fn expect_face(&self, expected: &Expected) -> Option<FaceId> {
-        let face = match expected.kind {
-            Kind::Interest => {
-                expected.slot.map(|slot| self.pit.expect_answer(slot));
-                expected.face
-            }
-            Kind::Data | Kind::Nack => expected.slot.and_then(|slot| self.pit.expect_answer(slot)),
-        }?;
-        self.faces.get(face.index())?.egress.expect();
-        Some(face)
+    pub fn expect_face(&self, expected: &Expected) -> FaceId {
+        let answers = self.pit.expect_answer(expected.slot).unwrap_or(FaceId::NONE);
+        let face = if expected.kind == Kind::Interest { expected.face } else { answers };
+        match self.faces.get(face.index()) {
+            Some(out) => out.egress.expect(),
+            None => return FaceId::NONE,
+        }
+        face
     }
 
     /// Fifth: asks for what waits at the face, and for downstreams that stand apart.
@@ -88,8 +115,6 @@ impl Node {
         if let Some(face) = self.faces.get(face.index()) {
             face.egress.expect_queue();
         }
-        if let Some(slot) = expected.slot {
-            self.pit.expect_records(slot);
-        }
+        self.pit.expect_records(expected.slot);
     }
 }

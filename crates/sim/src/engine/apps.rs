@@ -70,9 +70,9 @@ impl App {
     }
 
     /// Asks for what a Data of this segment needs that is about to come, after [`App::expect`]. The name of the Interest
-    /// that may follow.
+    /// that may follow, and its nonce.
     #[inline(always)]
-    pub(super) fn expect_segment(&self, segment: u32) -> Option<NameId> {
+    pub(super) fn expect_segment(&self, segment: u32) -> Option<(NameId, u32)> {
         match &self.application {
             Application::Fetch(fetcher) => Some(fetcher.expect(segment)),
             Application::Requests(_) | Application::Flows(_) => None,

@@ -56,8 +56,8 @@ pub(super) struct Coming {
     pub(super) next: Due,
     /// Where the link ends.
     to: u32,
-    /// By which face the packet will leave.
-    face: Option<FaceId>,
+    /// By which face the packet will leave; [`FaceId::NONE`] if that is not known.
+    face: FaceId,
     /// What is behind that.
     way: Way,
     expected: Expected,
@@ -78,9 +78,9 @@ impl Default for Ahead {
             link: 0,
             next: Due::NEVER,
             to: 0,
-            face: None,
+            face: FaceId::NONE,
             way: Way::Unknown,
-            expected: Expected::default(),
+            expected: Expected::NONE,
         };
         Ahead { coming: [none; PLACES], first: 0, len: 0 }
     }
@@ -180,9 +180,9 @@ impl Part {
             link,
             next,
             to,
-            face: None,
+            face: FaceId::NONE,
             way: Way::Unknown,
-            expected: Expected::default(),
+            expected: Expected::NONE,
         });
         true
     }
@@ -192,7 +192,7 @@ impl Part {
     fn expect(&mut self) {
         let Self { net, places, apps, servers, .. } = self;
         let links = &net.links;
-        let Log { ahead, tap, .. } = &mut net.sink;
+        let Log { ahead, tap, handles, .. } = &mut net.sink;
         if let Some(coming) = ahead.get_mut(NODE)
             && let Some(node) = &places[coming.to as usize].node
         {
@@ -213,8 +213,9 @@ impl Part {
             && let place = &places[coming.to as usize]
             && let Some(node) = &place.node
         {
-            coming.face = node.expect_face(&coming.expected);
-            if let Some(face) = coming.face {
+            let face = node.expect_face(&coming.expected);
+            coming.face = face;
+            if face != FaceId::NONE {
                 let index = face.index();
                 match place.egress_links.get(index) {
                     Some(by) => prefetch(by),
@@ -223,7 +224,8 @@ impl Part {
             }
         }
         if let Some(coming) = ahead.get_mut(WAY)
-            && let Some(face) = coming.face
+            && let face = coming.face
+            && face != FaceId::NONE
             && let place = &places[coming.to as usize]
             && let Some(node) = &place.node
         {
@@ -232,6 +234,9 @@ impl Part {
                 Some(by) => {
                     let out = by.directed_link();
                     tap.iter().for_each(|tap| tap.expect(DirectedLinkId(out)));
+                    if let Some(path) = coming.expected.path() {
+                        handles.expect(path, out);
+                    }
                     prefetch_first(&links[out as usize], 128);
                     Way::Link(out)
                 }
@@ -257,10 +262,10 @@ impl Part {
         }
         if let Some(coming) = ahead.get_mut(0)
             && let Way::App(app) = coming.way
-            && let Some(name) = apps[app as usize].expect_segment(coming.expected.segment())
+            && let Some((name, nonce)) = apps[app as usize].expect_segment(coming.expected.segment())
             && let Some(node) = &places[coming.to as usize].node
         {
-            node.expect_name(name);
+            node.expect_name(name, nonce);
         }
     }
 }

@@ -8,6 +8,7 @@
 
 use super::ahead::Ahead;
 use super::division::Division;
+use super::extensions::Extensions;
 use crate::engine::TapPart;
 use crate::engine::sink::{Alone, Sink};
 use crate::observer::{Arrival, DirectedLinkId, FlowEvent};
@@ -15,8 +16,6 @@ use crate::outcome::EventHash;
 use crate::path::{MAX_HANDLES, handle};
 use crate::schedule::{Due, EventRank};
 use crate::topology::Topology;
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 use ndnweir_core::ctx::TraceEvent;
 use ndnweir_core::meter::Report;
 use ndnweir_core::packet::Packet;
@@ -162,7 +161,7 @@ pub(super) struct Log {
     /// Takes packets that are put on links, if the tap need not be told of all in order.
     pub(super) tap: Option<Box<dyn TapPart>>,
     /// The handles of paths by the path before and the link. They are numbered on from earlier times.
-    handles: HashMap<u64, u32, FixedState>,
+    pub(super) handles: Extensions,
     process: usize,
     next_handle: usize,
     /// By directed link: the process where it ends.
@@ -191,7 +190,7 @@ impl Log {
             change: 0,
             said: Said::default(),
             tap: None,
-            handles: HashMap::with_hasher(FixedState::with_seed(0)),
+            handles: Extensions::default(),
             process,
             next_handle,
             ends: division.ends.clone(),
@@ -273,13 +272,12 @@ impl Sink for Log {
 
     #[inline]
     fn extend(&mut self, before: u32, link: u32) -> u32 {
-        let key = u64::from(before) << 32 | u64::from(link);
-        if let Some(&known) = self.handles.get(&key) {
+        if let Some(known) = self.handles.get(before, link) {
             return known;
         }
         let new = handle(self.process, self.next_handle);
         self.next_handle += 1;
-        self.handles.insert(key, new);
+        self.handles.insert(before, link, new);
         self.call(Call::Path { before, link });
         new
     }

@@ -11,6 +11,7 @@
 mod ahead;
 mod crew;
 mod division;
+mod extensions;
 mod log;
 mod partition;
 mod reach;
