@@ -11,6 +11,7 @@ from ndn_programs import Failed, fetched, random_file
 TITLE = "a peer that asks for twice what a link carries and heeds nothing leaves a fetch a third of its rate"
 PER_SECOND, KEEPS = 3000, 1 / 3
 LIFETIME = 4000  # ms, what most Interests have
+RATE, CONTENT = 100e6, 7800  # of the link in bit/s, of a Data in bytes
 BUFFER = 4 << 20
 FIRST = tlv(8, b"attack") + tlv(8, b"many")
 
@@ -22,7 +23,7 @@ def run(attack):
     far, near = lab.forwarder("ndnweir"), lab.forwarder("ndnweir")
     join(lab, far, near, "--rate", "100Mbps", "--delay", "10ms")
     lab.producer("ndnweir", far, original, "/attack/file")
-    ended = threading.Event()
+    ended, answered = threading.Event(), [0]
 
     def fetch():
         return fetched(lab.consumer("ndnweir", near, "/attack/file", copy), 120, original, copy).seconds
@@ -40,7 +41,8 @@ def run(attack):
             at = frame.find(FIRST)
             if at >= 0:
                 of = tlv(7, frame[at : at + len(FIRST) + 6])
-                producer.sendto(data(of, bytes(7800), fresh_ms=0), to)
+                producer.sendto(data(of, bytes(CONTENT), fresh_ms=0), to)
+                answered[0] += 1
 
     def flood():
         number, start = 0, time.monotonic()
@@ -61,10 +63,15 @@ def run(attack):
             for thread in threads:
                 thread.start()
             time.sleep(1)
+            answered[0], start = 0, time.monotonic()
             after = min(fresh(lab, near, fetch), fresh(lab, near, fetch))
+            load = answered[0] * CONTENT * 8 / (time.monotonic() - start) / RATE
         finally:
             ended.set()
-    figures = f"{size >> 20} MiB in {before:.2f} s before and {after:.2f} s meanwhile: {before / after:.0%} of the rate"
+    figures = f"{size >> 20} MiB in {before:.2f} s before and {after:.2f} s meanwhile: {before / after:.0%} of the rate,"
+    figures += f" beside {load:.1f} times what the link carries"
+    if load < 1:
+        raise Failed(f"{figures}: the link was not filled")
     if before / after < KEEPS:
         raise Failed(figures)
     return figures

@@ -48,7 +48,7 @@ pub struct Params {
     /// What happens to the packets CoDel picks (RFC 8290 §5.2.6 lets ECN decide; ours: mark).
     pub action: Action,
     /// The part of what is sent that flows without a queue get while others wait (RFC 8290 §4.2: all, 1, like all that
-    /// had none waiting). With less, flows of one packet each cannot keep the others waiting for good (ours).
+    /// had nothing waiting). With less, ever new flows of one packet each cannot keep the others waiting for good (ours).
     pub first_part: f64,
     /// Packets whose field for an explicit rate says one are not picked: another part of the scheme has told their flow
     /// what this link has for it (ours).
@@ -86,6 +86,8 @@ struct Queue {
     control: CodelState,
     /// Whether it is on one of the lists of those with packets.
     listed: bool,
+    /// Whether its owner has had more than one packet.
+    again: bool,
 }
 
 /// Flows whose queue is found without a search.
@@ -140,7 +142,7 @@ pub struct FqCodel {
     recent: [u32; RECENT],
     /// Queues that began to hold packets and have not had their turn.
     fresh: VecDeque<u32>,
-    /// Those among them of flows that had none, if these get but a part.
+    /// The same of flows that had none, if these get but a part.
     first: VecDeque<u32>,
     /// Queues that take turns.
     old: VecDeque<u32>,
@@ -148,6 +150,8 @@ pub struct FqCodel {
     ahead: f64,
     /// Queues that have been on the lists and are not, in the order in which they became empty.
     resting: IndexList,
+    /// The same of flows that had but one packet, whose queues others get first, if new flows get but a part.
+    once: IndexList,
     packets: u32,
     bytes: Bytes,
 }
@@ -192,6 +196,7 @@ impl Component for FqCodel {
             old: VecDeque::new(),
             ahead: 0.0,
             resting: IndexList::default(),
+            once: IndexList::default(),
             packets: 0,
             bytes: Bytes::ZERO,
         }
@@ -209,12 +214,16 @@ impl FqCodel {
             deficit: 0,
             control: CodelState::default(),
             listed: false,
+            again: false,
         };
         if self.queues.len() < self.most {
             self.queues.push(queue);
             return (self.queues.len() - 1) as u32;
         }
-        let Some(place) = self.resting.first() else { return owner.0 % self.most as u32 };
+        let Some(place) = self.once.first().or_else(|| self.resting.first()) else {
+            return owner.0 % self.most as u32;
+        };
+        self.once.remove(place);
         self.resting.remove(place);
         let former = std::mem::replace(&mut self.queues[place as usize], queue);
         self.homes.remove(&former.owner);
@@ -244,6 +253,7 @@ impl FqCodel {
     /// A queue that is on no list begins to hold packets, of a flow that had none if it `is_first`.
     fn list(&mut self, place: u32, is_first: bool) {
         self.resting.remove(place);
+        self.once.remove(place);
         let queue = &mut self.queues[place as usize];
         (queue.listed, queue.deficit) = (true, self.quantum);
         let list = if is_first { &mut self.first } else { &mut self.fresh };
@@ -252,8 +262,9 @@ impl FqCodel {
 
     /// A queue has become empty, and is taken off the lists.
     fn rest(&mut self, place: u32) {
-        self.queues[place as usize].listed = false;
-        self.resting.push(place);
+        let queue = &mut self.queues[place as usize];
+        queue.listed = false;
+        if queue.again || self.first_part >= 1.0 { self.resting.push(place) } else { self.once.push(place) }
     }
 
     /// The only queue on the lists, which is empty, makes way for that of a flow, which may be the same.
@@ -297,11 +308,13 @@ impl FqCodel {
     }
 
     /// Drops from the queue that came last of those that get but a part, if they hold more than that, and else half of
-    /// the longest from its head, the lowest number among equals.
+    /// the longest from its head, the lowest number among equals. Of those that get but a part the longest would be that
+    /// of a flow that sends more than one packet.
     fn relieve(&mut self, dropped: &mut Vec<Packet>) {
-        let first: u64 = self.first.iter().map(|&place| self.queues[place as usize].bytes).sum();
+        let bytes = |place: &u32| self.queues[*place as usize].bytes;
+        let first: u64 = self.first.iter().map(bytes).sum();
         if first as f64 > self.first_part * self.bytes.get() as f64 {
-            let last = self.first.iter().rev().find(|&&place| self.queues[place as usize].bytes > 0).copied();
+            let last = self.first.iter().rev().find(|place| bytes(place) > 0).copied();
             dropped.extend(last.and_then(|place| self.pop(place)).map(|queued| queued.packet));
             return;
         }
@@ -320,8 +333,8 @@ impl FqCodel {
     }
 
     /// So many bytes leave, of a flow that had no queue if it `is_first`.
-    fn count_ahead(&mut self, is_first: bool, size: u32) {
-        let size = f64::from(size);
+    fn count_ahead(&mut self, is_first: bool, size: u64) {
+        let size = size as f64;
         self.ahead = match is_first {
             true if self.fresh.is_empty() && self.old.is_empty() => 0.0,
             true => self.ahead + size * (1.0 - self.first_part),
@@ -360,6 +373,7 @@ impl Discipline for FqCodel {
         self.packets += 1;
         self.bytes += packet.bytes();
         let queue = &mut self.queues[place as usize];
+        queue.again |= known.is_some();
         if queue.owner == flow {
             queue.data.add(&packet);
         } else if let Some(home) = self.homes.get_mut(&flow) {
@@ -407,7 +421,7 @@ impl Discipline for FqCodel {
             }
             if let Some(queued) = self.serve(place, dropped, ctx.now) {
                 self.queues[place as usize].deficit -= i64::from(queued.packet.size);
-                self.count_ahead(is_first, queued.packet.size);
+                self.count_ahead(is_first, u64::from(queued.packet.size));
                 return Some(queued);
             }
             if is_fresh {
@@ -448,14 +462,17 @@ impl Discipline for FqCodel {
         }
         let is_fresh = !self.fresh.is_empty();
         let last = if is_fresh { self.fresh.front() } else { self.old.front() }.copied();
+        let known = self.home(flow).is_some();
         let place = match last {
             Some(last) if is_fresh && self.queues[last as usize].owner == flow => last,
             _ => self.change(last, is_fresh, flow),
         };
         let queue = &mut self.queues[place as usize];
+        queue.again |= known;
         // It has been found empty since its last packet, and with nothing behind it no packet is picked.
         queue.control.idles();
         queue.deficit = self.quantum - size.get() as i64;
+        self.count_ahead(false, size.get());
         true
     }
 }

@@ -10,8 +10,9 @@
 //!   arrived meanwhile, as the slope of a line through bits sent over times of arrival, is the rate. So it is where frames
 //!   arrive as regularly as from a queue and each later than the one before. Clocks need not agree, as only differences of
 //!   delays count; what the return path and its acks do does not matter.
-//! - The rate is stated less a part until the queue has gone. One that does not go is none of the link's sender: the path
-//!   has changed, or others fill it. The rate is forgotten, and delays count from there.
+//! - The rate is stated less a part until the queue has gone, or most of it in twice the time that this takes. One that
+//!   does not go is none of the link's sender: the path has changed, or others fill it. The rate is forgotten, and delays
+//!   count from there.
 //! - Arrivals that are off their line by more than [`IRREGULAR`] come from no queue: delays vary.
 //! - Where more frames are lost than noise explains, a queue too short to be seen overflows: the rate is what arrived.
 //! - A neighbour that says no more when frames arrive has no rate after ten seconds. Whatever it says, the rate is
@@ -362,8 +363,12 @@ impl LearnedRate {
             self.phase = Phase::Drain { since: now, queue, part: part_of(queue) };
             return true;
         }
+        // By then it could have gone twice.
         let time = first.scale(2.0 / part).max(self.round_trip * 4);
-        if now.since(since) > time && queue > first.scale(0.5) {
+        if now.since(since) <= time {
+            return true;
+        }
+        if queue > first.scale(0.5) {
             (self.rate, self.proved, self.phase) = (None, 0.0, Phase::Open);
             self.base = Extreme::least();
             self.base.push(least, now, BASE);
@@ -371,6 +376,8 @@ impl LearnedRate {
             self.patience = (self.patience * 2).min(MOST_PATIENCE);
             return false;
         }
-        true
+        // It has gone; what is left are delays that vary.
+        self.phase = Phase::Hold { until: now + self.hold };
+        false
     }
 }

@@ -168,7 +168,7 @@ impl Daemon {
                         ) {
                             self.totals.unproven += 1;
                             if let Some(last) = self.frames.iter().last() {
-                                self.forwarder.kept_back(now, id, last);
+                                self.forwarder.kept_back(id, last);
                             }
                             continue;
                         }

@@ -125,12 +125,12 @@ impl Forwarder {
 
     /// The packet polled last, whose last frame this is, was kept back. If it asked the neighbour to acknowledge, the next
     /// one asks: else a peer that is sent little until it has acknowledged would hardly ever be asked.
-    pub fn kept_back(&mut self, now: Time, id: FaceId, last: &[u8]) {
-        let asks = LpPacketView::decode(last).is_ok_and(|view| view.tx_sequence.is_some());
-        let link = self.faces.get_mut(id.index()).and_then(|face| face.link.as_mut());
-        if let Some(link) = link.filter(|_| asks) {
-            link.ask_again();
-            self.follow_link(now, id);
+    pub fn kept_back(&mut self, id: FaceId, last: &[u8]) {
+        let Some(number) = LpPacketView::decode(last).ok().and_then(|view| view.tx_sequence) else { return };
+        let Some(face) = self.faces.get_mut(id.index()) else { return };
+        if let (Some(link), Some(fragmenter)) = (&mut face.link, &face.fragmenter) {
+            link.ask_again(number);
+            self.link_timers.set(id, link.poll_timeout(fragmenter.mtu()));
         }
     }
 

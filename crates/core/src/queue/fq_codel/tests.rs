@@ -102,6 +102,18 @@ fn a_flow_that_had_a_queue_does_not_wait_for_all_that_had_none() {
     }
 }
 
+#[test]
+fn flows_of_one_packet_each_take_each_others_queues_and_not_that_of_a_flow_that_came_back() {
+    for (part, keeps) in [(1.0, false), (0.5, true)] {
+        let mut bench = Bench::new(100, &json!({ "first-part": part, "flows": 3 }));
+        for flow in [1, 1, 2, 3, 4, 5, 6] {
+            bench.put(ms(0), flow, 0, 1000);
+            while bench.take(ms(0)).is_some() {}
+        }
+        assert_eq!(bench.queue.homes.contains_key(&FlowId(1)), keeps, "{part}");
+    }
+}
+
 // Flow 1 holds 8000 B when the eleventh packet comes: from its head go packets until half, 4000 B, is gone.
 #[test]
 fn the_fattest_flow_loses_half_of_its_queue_from_the_head_but_not_more_than_a_batch() {
@@ -213,7 +225,13 @@ fn a_flood_of_flows_keeps_the_state_bounded() {
 // more than queues, so that it matters in which order these became empty.
 #[test]
 fn a_packet_that_passes_and_a_wire_that_is_noticed_late_change_nothing() {
-    let params = json!({ "flows": 3, "quantum": "600B", "target": "1ms", "interval": "4ms" });
+    for part in [1.0, 0.5] {
+        one_lets_packets_pass(part);
+    }
+}
+
+fn one_lets_packets_pass(part: f64) {
+    let params = json!({ "flows": 3, "quantum": "600B", "target": "1ms", "interval": "4ms", "first-part": part });
     let (mut eager, mut lazy) = (Bench::new(8, &params), Bench::new(8, &params));
     let (mut draw, mut now, mut due, mut free, mut passed) = (Rng::derive(7, &[]), 0, None, 0, 0);
     for segment in 0..20_000 {

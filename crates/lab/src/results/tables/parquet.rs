@@ -84,7 +84,7 @@ struct Most {
     text: u64,
 }
 
-const MOST: Most = Most { rows: 20_000_000, values: 1 << 28, text: 1 << 30 };
+const MOST: Most = Most { rows: 20_000_000, values: 1 << 26, text: 1 << 30 };
 
 /// A table that [`to_parquet`] wrote.
 ///

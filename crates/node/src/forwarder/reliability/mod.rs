@@ -274,10 +274,10 @@ impl ReliableLink {
         Ok(())
     }
 
-    /// The packet sent last, which asked the neighbour to acknowledge, was kept back: the next one asks.
-    pub fn ask_again(&mut self) {
+    /// A packet that asked the neighbour to acknowledge, with this TxSequence, was kept back: the next one asks.
+    pub fn ask_again(&mut self, number: u64) {
         if !self.acknowledged {
-            self.sent.untrack();
+            self.sent.untrack(number);
             self.ask_from = Time::ZERO;
         }
     }

@@ -210,9 +210,11 @@ impl Sent {
         number
     }
 
-    /// The frame that was numbered last did not leave; its TxSequence is free again.
-    pub(super) fn untrack(&mut self) {
-        self.ring.pop_back_if(|last| last.as_ref().is_some_and(|last| last.part.packet == NONE));
+    /// The probe of this number did not leave. If it was the last that was numbered, its TxSequence is free again.
+    pub(super) fn untrack(&mut self, number: u64) {
+        if number.wrapping_add(1) == self.next() {
+            self.ring.pop_back_if(|last| last.as_ref().is_some_and(|last| last.part.packet == NONE));
+        }
     }
 
     /// An ack has come, perhaps with what the neighbour says of the arrival. Whether it is for something in flight.

@@ -139,12 +139,12 @@ fn one_that_may_not_probe_waits_for_the_neighbour() {
 fn a_probe_that_was_kept_back_is_made_by_the_next_packet() {
     let mut end = End::new(Reliability::On, 7);
     assert_eq!(numbers(&end.send(ms(0), 50)), [Some(7)]);
-    end.link.ask_again();
+    end.link.ask_again(7);
     assert_eq!(end.due(), Time::NEVER, "nothing is waited for");
     assert_eq!(numbers(&end.send(ms(1), 50)), [Some(7)]);
     assert_eq!(numbers(&end.send(ms(2), 50)), [None]);
     end.receive(ms(3), &acks(&[7]));
-    end.link.ask_again();
+    end.link.ask_again(7);
     assert_eq!(numbers(&end.send(ms(4), 50)), [Some(8)], "one that acknowledges needs none");
 }
 
