@@ -11,8 +11,8 @@ from attacks._packets import DATA, FRAGMENT, LP_PACKET, inside, read, tlv
 from attacks._processes import emulated, fresh, join
 from ndn_programs import Failed, fetched, random_file
 
-TITLE = "a next hop that flaps leaves a fetch two thirds of its rate, and one that lied about its level does no harm then"
-KEEPS, RECOVERS, PERIOD = 2 / 3, 2 / 3, 1.8
+TITLE = "a next hop that flaps leaves a fetch half of its rate, and one that lied about its level does no harm then"
+KEEPS, RECOVERS, PERIOD = 1 / 2, 2 / 3, 1.8
 LEVELS = (896, 920)  # secondary-rate, explicit-rate
 LARGEST = struct.pack(">I", 2**32 - 2)
 
@@ -106,6 +106,6 @@ def run(attack):
     figures += f" Interests and drops nine of ten Data, {again:.2f} s after that, {flapping:.2f} s where it flaps"
     if honest > before:
         raise Failed(f"{figures}: the second path carries nothing")
-    if before / flapping < KEEPS or honest / again < RECOVERS:
+    if before / flapping < KEEPS or before / again < RECOVERS:
         raise Failed(figures)
     return figures

@@ -119,7 +119,7 @@ impl Entry {
         }
         let overdue = if now < self.asked_until { None } else { self.overdue(now) };
         let next = overdue.or(most_credit.map(|(i, _)| i))?;
-        self.hops[next].is_asked();
+        self.hops[next].count_asked();
         if are_limited {
             self.hops.iter_mut().for_each(|hop| hop.part *= 1.0 - TURN);
             let hop = &mut self.hops[next];

@@ -15,8 +15,8 @@ const GONE_ROUND_TRIPS: u64 = 4;
 /// As does one that says so often that it has no route, as with [`super::super::overflow`].
 const REFUSALS: u8 = 3;
 
-/// So many Interests go to one from which nothing ever came, while another answers (ours; three round trips of a window
-/// that begins with ten would be 70): as many may be lost, not those of the time until it is taken for gone.
+/// So many Interests go to one from which nothing ever came, while another answers: some three times what a window begins
+/// with (ours). As many may be lost there, not those of the time until it is taken for gone.
 const MOST_UNPROVEN: u8 = 32;
 
 /// No next hop falls behind or gets ahead by more turns.
@@ -176,7 +176,7 @@ impl Hop {
     }
 
     /// Of several it is the one that is asked.
-    pub(super) fn is_asked(&mut self) {
+    pub(super) fn count_asked(&mut self) {
         self.unproven = self.unproven.map(|unproven| (unproven + 1).min(MOST_UNPROVEN));
     }
 
