@@ -1,5 +1,6 @@
 """The processes of attacks: a victim, attackers and their sockets, and what a running program takes."""
 
+import itertools
 import multiprocessing
 import os
 import re
@@ -66,6 +67,15 @@ def cpu(program):
     with open(f"/proc/{program.process.pid}/stat") as stat:
         words = stat.read().rsplit(")", 1)[1].split()
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def paced(per_second, ended):
+    """The numbers from 0 on, each when its time has come, until the event `ended`."""
+    start = time.monotonic()
+    for number in itertools.count():
+        if ended.wait(max(start + number / per_second - time.monotonic(), 0)):
+            return
+        yield number
 
 
 def send(attacker, port, packets, pause=256):

@@ -5,7 +5,7 @@ import threading
 import time
 
 from attacks._packets import data, interest, name, tlv
-from attacks._processes import fresh, join
+from attacks._processes import fresh, join, paced
 from ndn_programs import Failed, fetched, random_file
 
 TITLE = "a peer that asks for twice what a link carries and heeds nothing leaves a fetch a third of its rate"
@@ -45,13 +45,11 @@ def run(attack):
                 answered[0] += 1
 
     def flood():
-        number, start = 0, time.monotonic()
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as attacker:
             # What comes is not read: the kernel drops it.
-            while not ended.wait(max(start + number / PER_SECOND - time.monotonic(), 0)):
+            for number in paced(PER_SECOND, ended):
                 of = name("attack", "many", tlv(8, number.to_bytes(4, "big")))
                 attacker.sendto(interest(of, number, LIFETIME), ("127.0.0.1", near.udp))
-                number += 1
 
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as producer:
         producer.bind(("127.0.0.1", 0))

@@ -7,7 +7,7 @@ import threading
 import time
 
 from attacks._packets import FRAGMENT, LP_PACKET, interest, name, nni, tlv
-from attacks._processes import join
+from attacks._processes import join, paced
 from ndn_programs import Failed, fetched, random_file
 
 TITLE = "6,000 lonely fragments a second from 890 ports leave room for those of a link that loses 1 %"
@@ -41,12 +41,10 @@ def run(attack):
     ended = threading.Event()
 
     def flood():
-        start, sequence = time.monotonic(), 0
-        while not ended.wait(max(start + sequence / 1000 * BETWEEN - time.monotonic(), 0)):
+        for thousands in paced(1 / BETWEEN, ended):
             for number, attacker in enumerate(attackers):
-                attacker.sendto(fragment(number << 40 | sequence), ("127.0.0.1", near.udp))
+                attacker.sendto(fragment(number << 40 | thousands * 1000), ("127.0.0.1", near.udp))
                 time.sleep(0.0005) if number % 64 == 63 else None
-            sequence += 1000
 
     flooding = threading.Thread(target=flood, daemon=True)
     try:

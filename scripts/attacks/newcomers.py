@@ -5,7 +5,7 @@ import threading
 import time
 
 from attacks._packets import NAME, SEGMENT, interest, nni, tlv
-from attacks._processes import version_of
+from attacks._processes import paced, version_of
 from ndn_programs import Failed, fetched, random_file
 
 TITLE = "500 addresses with 4,000 Interests a second leave a new consumer over UDP its way to be proved"
@@ -30,11 +30,9 @@ def run(attack):
     ended = threading.Event()
 
     def flood():
-        start, number = time.monotonic(), 0
-        while not ended.wait(max(start + number / PER_SECOND - time.monotonic(), 0)):
+        for number in paced(PER_SECOND, ended):
             of = tlv(NAME, tlv(8, b"attack") + tlv(8, b"file") + version + tlv(SEGMENT, nni(number // ADDRESSES % 1000)))
             attackers[number % ADDRESSES].sendto(interest(of, number, 4000), ("127.0.0.1", forwarder.udp))
-            number += 1
 
     flooding = threading.Thread(target=flood, daemon=True)
     try:

@@ -3,10 +3,9 @@
 import socket
 import struct
 import threading
-import time
 
 from attacks._packets import LASTING, interest, name, tlv
-from attacks._processes import fresh, join
+from attacks._processes import fresh, join, paced
 from ndn_programs import Failed, fetched, random_file
 
 TITLE = "300 long Interests a second that nobody answers leave a fetch over two links two thirds of its rate"
@@ -32,12 +31,10 @@ def run(attack):
     ended = threading.Event()
 
     def flood():
-        number, start = 0, time.monotonic()
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as attacker:
-            while not ended.wait(max(start + number / PER_SECOND - time.monotonic(), 0)):
+            for number in paced(PER_SECOND, ended):
                 of = name(tlv(8, b"attack"), tlv(8, b"none"), tlv(8, struct.pack(">Q", number)))
                 attacker.sendto(interest(of, number, LASTING), ("127.0.0.1", near.udp))
-                number += 1
 
     flooding = threading.Thread(target=flood, daemon=True)
     try:

@@ -90,6 +90,17 @@ struct Queue {
     again: bool,
 }
 
+/// The lists of queues with packets, in the order in which they are served.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Line {
+    /// Of flows that had no queue, where these get but a part.
+    First,
+    /// Of others that had nothing waiting.
+    Fresh,
+    /// Of those that take turns.
+    Old,
+}
+
 /// Flows whose queue is found without a search.
 const RECENT: usize = 16;
 
@@ -250,14 +261,34 @@ impl FqCodel {
         queue
     }
 
-    /// A queue that is on no list begins to hold packets, of a flow that had none if it `is_first`.
-    fn list(&mut self, place: u32, is_first: bool) {
+    fn line(&mut self, line: Line) -> &mut VecDeque<u32> {
+        match line {
+            Line::First => &mut self.first,
+            Line::Fresh => &mut self.fresh,
+            Line::Old => &mut self.old,
+        }
+    }
+
+    /// The line whose turn it is.
+    fn next_line(&self) -> Line {
+        match self.fresh.is_empty() {
+            _ if !self.first.is_empty() && (self.ahead <= 0.0 || self.first_is_alone()) => Line::First,
+            false => Line::Fresh,
+            true => Line::Old,
+        }
+    }
+
+    fn first_is_alone(&self) -> bool {
+        self.fresh.is_empty() && self.old.is_empty()
+    }
+
+    /// A queue that is on no list begins to hold packets.
+    fn list(&mut self, place: u32, line: Line) {
         self.resting.remove(place);
         self.once.remove(place);
         let queue = &mut self.queues[place as usize];
         (queue.listed, queue.deficit) = (true, self.quantum);
-        let list = if is_first { &mut self.first } else { &mut self.fresh };
-        list.push_back(place);
+        self.line(line).push_back(place);
     }
 
     /// A queue has become empty, and is taken off the lists.
@@ -268,22 +299,18 @@ impl FqCodel {
     }
 
     /// The only queue on the lists, which is empty, makes way for that of a flow, which may be the same.
-    fn change(&mut self, last: Option<u32>, is_fresh: bool, flow: FlowId) -> u32 {
+    fn change(&mut self, last: Option<u32>, line: Line, flow: FlowId) -> u32 {
         let known = self.home(flow);
         if let Some(last) = last {
-            if is_fresh && known == Some(last) {
+            if line == Line::Fresh && known == Some(last) {
                 return last;
             }
             self.queues[last as usize].control.idles();
-            if is_fresh {
-                self.fresh.pop_front()
-            } else {
-                self.old.pop_front()
-            };
+            self.line(line).pop_front();
             self.rest(last);
         }
         let place = known.unwrap_or_else(|| self.move_in(flow));
-        self.list(place, false);
+        self.list(place, Line::Fresh);
         place
     }
 
@@ -332,14 +359,14 @@ impl FqCodel {
         }
     }
 
-    /// So many bytes leave, of a flow that had no queue if it `is_first`.
-    fn count_ahead(&mut self, is_first: bool, size: u64) {
+    /// So many bytes leave from a line.
+    fn count_ahead(&mut self, line: Line, size: u64) {
         let size = size as f64;
-        self.ahead = match is_first {
-            true if self.fresh.is_empty() && self.old.is_empty() => 0.0,
-            true => self.ahead + size * (1.0 - self.first_part),
+        self.ahead = match line {
+            Line::First if self.first_is_alone() => 0.0,
+            Line::First => self.ahead + size * (1.0 - self.first_part),
             // No more than for one packet is saved up.
-            false => self.ahead.max(0.0) - size * self.first_part,
+            Line::Fresh | Line::Old => self.ahead.max(0.0) - size * self.first_part,
         };
     }
 
@@ -369,6 +396,7 @@ impl Discipline for FqCodel {
         let known = self.home(flow);
         // Where nobody waits there is nobody to wait for.
         let is_first = known.is_none() && self.packets > 0 && self.first_part < 1.0;
+        let line = if is_first { Line::First } else { Line::Fresh };
         let place = known.unwrap_or_else(|| self.move_in(flow));
         self.packets += 1;
         self.bytes += packet.bytes();
@@ -383,7 +411,7 @@ impl Discipline for FqCodel {
         queue.bytes += u64::from(packet.size);
         queue.packets.push_back(Queued::new(packet, ctx));
         if !queue.listed {
-            self.list(place, is_first);
+            self.list(place, line);
         }
         let over = |fq: &FqCodel| match limit {
             Limit::Packets(most) => fq.packets > most,
@@ -403,35 +431,25 @@ impl Discipline for FqCodel {
             return None;
         }
         loop {
-            let is_alone = self.fresh.is_empty() && self.old.is_empty();
-            let is_first = !self.first.is_empty() && (self.ahead <= 0.0 || is_alone);
-            let is_fresh = is_first || !self.fresh.is_empty();
-            let list = match is_fresh {
-                true if is_first => &mut self.first,
-                true => &mut self.fresh,
-                false => &mut self.old,
-            };
-            let place = *list.front()?;
+            let line = self.next_line();
+            let place = *self.line(line).front()?;
             let queue = &mut self.queues[place as usize];
             if queue.deficit <= 0 {
                 queue.deficit += self.quantum;
-                list.pop_front();
+                self.line(line).pop_front();
                 self.old.push_back(place);
                 continue;
             }
             if let Some(queued) = self.serve(place, dropped, ctx.now) {
                 self.queues[place as usize].deficit -= i64::from(queued.packet.size);
-                self.count_ahead(is_first, u64::from(queued.packet.size));
+                self.count_ahead(line, u64::from(queued.packet.size));
                 return Some(queued);
             }
-            if is_fresh {
+            self.line(line).pop_front();
+            match line {
                 // Behind those that have waited, or a flow of single packets would always be new.
-                let list = if is_first { &mut self.first } else { &mut self.fresh };
-                list.pop_front();
-                self.old.push_back(place);
-            } else {
-                self.old.pop_front();
-                self.rest(place);
+                Line::First | Line::Fresh => self.old.push_back(place),
+                Line::Old => self.rest(place),
             }
         }
     }
@@ -460,19 +478,19 @@ impl Discipline for FqCodel {
         if self.packets > 0 || !self.first.is_empty() || self.fresh.len() + self.old.len() > 1 {
             return false;
         }
-        let is_fresh = !self.fresh.is_empty();
-        let last = if is_fresh { self.fresh.front() } else { self.old.front() }.copied();
+        let line = self.next_line();
+        let last = self.line(line).front().copied();
         let known = self.home(flow).is_some();
         let place = match last {
-            Some(last) if is_fresh && self.queues[last as usize].owner == flow => last,
-            _ => self.change(last, is_fresh, flow),
+            Some(last) if line == Line::Fresh && self.queues[last as usize].owner == flow => last,
+            _ => self.change(last, line, flow),
         };
         let queue = &mut self.queues[place as usize];
         queue.again |= known;
         // It has been found empty since its last packet, and with nothing behind it no packet is picked.
         queue.control.idles();
         queue.deficit = self.quantum - size.get() as i64;
-        self.count_ahead(false, size.get());
+        self.count_ahead(Line::Fresh, size.get());
         true
     }
 }

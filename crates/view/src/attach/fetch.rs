@@ -135,6 +135,7 @@ mod tests {
         std::fs::write(&path, format!("{HEADER}\nx,y\n")).unwrap();
         assert!(Tail::default().read(&path).unwrap_err().to_string().contains("no row: x,y"));
     }
+
     #[cfg(unix)]
     #[test]
     fn a_pipe_is_no_trace_and_nobody_waits_for_who_writes_it() {
