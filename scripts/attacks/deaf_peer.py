@@ -35,8 +35,6 @@ def run(attack):
                 frame, to = producer.recvfrom(9000)
             except TimeoutError:
                 continue
-            except OSError:
-                return
             # The name is somewhere in the frame; its last component has four bytes.
             at = frame.find(FIRST)
             if at >= 0:
@@ -66,6 +64,10 @@ def run(attack):
             load = answered[0] * CONTENT * 8 / (time.monotonic() - start) / RATE
         finally:
             ended.set()
+            # The socket stays open until nobody uses it.
+            for thread in threads:
+                if thread.is_alive():
+                    thread.join()
     figures = f"{size >> 20} MiB in {before:.2f} s before and {after:.2f} s meanwhile: {before / after:.0%} of the rate,"
     figures += f" beside {load:.1f} times what the link carries"
     if load < 1:
